@@ -74,8 +74,8 @@ def open_view(
                 dataset, name, random_state=given.seed, progress=progress
             )
             maps[made.name.title] = made
-    gamma = GAMMA if given.gamma is None else given.gamma
-    return views.View(dataset, target, gamma, given.n_bins, given.binning, maps, given.seed)
+    settings = given.gamma or GAMMA, given.n_bins, given.binning
+    return views.View(dataset, target, *settings, maps, given.seed)
 
 
 def needs_map(view: views.View | views.SumsView) -> None:

@@ -59,41 +59,19 @@ def recalibrate_file(
 ) -> int:
     """Recalibrate the probabilities in a file; memory does not grow with its length.
 
-    Parameters
-    ----------
-    model : Predictor, Recalibrator, str or Path
-        A saved recalibrator, or a fitted one.
-    source : str or Path
-        ``.parquet`` or ``.csv`` with ``p_<class>`` (of two classes that of the second is enough,
-        also as ``p``, ``prob``, ``proba`` or ``probability``) or ``confidence`` and ``prediction``,
-        and the features and group columns that the model needs. ``prediction`` is optional beside
-        ``p_<class>``.
-    target : str or Path
-        Where to, of the same kind; an existing file is replaced at the end, or stays if anything
-        fails.
-    chunk_rows : int
-        Rows in memory at a time.
-    suffix : str
-        Added to the new columns ``p_<class>`` and ``confidence``; without one they replace the old.
-    metadata : mapping of str to str, optional
-        Metadata for a Parquet file.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    ``model``: a saved recalibrator, or a fitted one. ``source``: ``.parquet`` or ``.csv`` with
+    ``p_<class>`` (of two classes that of the second is enough, also as ``p``, ``prob``, ``proba``
+    or ``probability``) or ``confidence`` and ``prediction``, and the features and group columns
+    that the model needs. ``prediction`` is optional beside ``p_<class>``. ``target``: where to, of
+    the same kind; an existing file is replaced at the end, or stays if anything fails.
+    ``chunk_rows``: rows in memory at a time. ``suffix``: added to the new columns ``p_<class>`` and
+    ``confidence``; without one they replace the old. ``metadata``: for a Parquet file.
+    ``progress``: called with the share done and a short message; may raise to stop.
 
-    Returns
-    -------
-    int
-        Rows written. Order and all other columns are those of ``source``.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a value is invalid, with its row, counted from 0.
-
-    Notes
-    -----
-    The predicted class stays, even where another one becomes more probable. A column ``prediction``
-    is added where there is none.
+    Returns the rows written; order and all other columns are those of ``source``. The predicted
+    class stays, even where another one becomes more probable; a column ``prediction`` is added
+    where there is none. Raises InputError if a column is missing or a value is invalid, with its
+    row, counted from 0.
     """
     chunk_rows = check_integer(chunk_rows, "chunk_rows")
     predictor = _as_predictor(model)

@@ -194,15 +194,9 @@ def null_errors_of_sums(
 ) -> NullErrors:
     """Draw what the summaries and the LCE of rows are if every confidence is right.
 
-    As :func:`~lore_core.inference.null_errors` of single rows. ``bin_index``: confidence bin whose
-    CDF is wanted; by default that of all rows.
-
-    Notes
-    -----
-    The right ones among the rows of one bin in a cell no wider than γ/2 are drawn from a binomial
-    distribution at their mean confidence, scaled to the variance Σ c (1 − c): an estimate without a
-    bound (docs/mergeable.md). Rows alone in their cell, which decide the MLCE where data are
-    sparse, are drawn as they are.
+    As :func:`~lore_core.inference.null_errors` of single rows; how, and how well: docs/mergeable.md
+    ("What has no bound"). ``bin_index``: confidence bin whose CDF is wanted; by default that of all
+    rows.
     """
     fine = sums.at_least_as_fine(check_positive(gamma, "gamma"), FINE_ENOUGH_TO_DRAW)
     cells = fine.cells

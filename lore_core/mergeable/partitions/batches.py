@@ -87,21 +87,8 @@ def change_between(
     """Test whether the signed error changed anywhere between two sets of rows.
 
     The rows are no part of one another, on one map and in the same bins, else an InputError is
-    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1).
-
-    Notes
-    -----
-    Only rows of one stratum, a confidence bin and a narrow cell of the map, are compared: more rows
-    in a bad place are no change of the error there. With nA, nB the rows of a stratum before and
-    after, N = nA + nB, K of them right, and r̄ the mean of confidence − outcome, a place (one or
-    all bins; a cell of several widths, or all of the map) has, summed over its strata,
-
-    z = Σ (nA nB / N) (r̄B − r̄A) / √(Σ nA nB K (N − K) / (N² (N − 1))),
-
-    the statistic of Cochran, Mantel and Haenszel; ``change`` is the mean of r̄B − r̄A, weighted by
-    nA nB / N. The largest size of z is compared with its distribution where, in every stratum, the
-    right rows are divided by chance (hypergeometric): exact where all rows of a stratum have one
-    confidence and one probability of being right.
+    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1). Steps and formulas:
+    docs/mergeable.md ("Whether errors change").
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
@@ -390,10 +377,7 @@ class Watched:
 
     @property
     def p_value(self) -> float:
-        """How often a model that does not change shows as much; NaN for the first.
-
-        Of two tests, the lower p twice (Bonferroni).
-        """
+        """How often a model that does not change shows as much (Bonferroni); NaN for the first."""
         if math.isnan(self.slice_p):
             return self.change_p
         return min(2 * min(self.change_p, self.slice_p), 1.0)

@@ -76,10 +76,7 @@ class Partition:
         )
 
     def extracts(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[Extract]:
-        """Read at most ``n_rows`` rows at a time, with their numbers in the file.
-
-        Raises InputError with the file's name if it is damaged.
-        """
+        """Read at most ``n_rows`` rows at a time; InputError with the file's name if damaged."""
         start, stop = self.first_row, self.first_row + self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
@@ -153,10 +150,7 @@ def checked_rows(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
 
 
 def rows_in(paths: Sequence[Path]) -> int:
-    """Count the rows of files without reading them.
-
-    Raises InputError if one cannot be read.
-    """
+    """Count the rows of files without reading them; InputError if one cannot be read."""
     total = 0
     for path in paths:
         with _refusing_damage(path.name):
