@@ -74,7 +74,9 @@ def recalibrate_file(
     row, counted from 0.
     """
     chunk_rows = check_integer(chunk_rows, "chunk_rows")
-    predictor = _as_predictor(model)
+    if isinstance(model, str | Path):
+        model = Predictor.load(model)
+    predictor = Predictor(model) if isinstance(model, Recalibrator) else model
     path, out = Path(source).expanduser(), Path(target).expanduser()
     if path.suffix.lower() != out.suffix.lower():
         raise InputError(
@@ -108,12 +110,6 @@ def recalibrate_file(
         if not done:
             raise InputError(f"'{path.name}' has column names but no rows.")
     return done
-
-
-def _as_predictor(model: Predictor | Recalibrator | str | Path) -> Predictor:
-    if isinstance(model, Predictor):
-        return model
-    return Predictor(model) if isinstance(model, Recalibrator) else Predictor.load(model)
 
 
 def _counted_on(message: str, start: int) -> str:

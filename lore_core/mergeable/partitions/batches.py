@@ -59,12 +59,12 @@ class Change:
 
 
 def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
-    """Return cells of confidence bin and place; rows, right ones and mean confidence, (3, s)."""
+    """Return cells of confidence bin and place; rows, right ones and Σ confidence, (3, s)."""
     coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
     cells = coarse.cells
     rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
     right = np.where(turned(sums.bins)[cells.bin_index], other, rows - other)
-    return cells, np.stack([rows, right, coarse.mean_confidence_of_cells()])
+    return cells, np.stack([rows, right, rows * coarse.mean_confidence_of_cells()])
 
 
 def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
@@ -97,10 +97,10 @@ def change_between(
     (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
-    (n_a, right_a, _), (n_b, right_b, _) = one[:, here], two[:, there]
+    one, two = one[:, here], two[:, there]
+    (n_a, right_a, _), (n_b, right_b, _) = one, two
     n, right = n_a + n_b, right_a + right_b
-    sums = [np.stack([of[0], of[1], of[0] * of[2]]) for of in (one[:, here], two[:, there])]
-    moved, weight, spread = stratified_change(*sums)
+    moved, weight, spread = stratified_change(one, two)
     expected = right * n_b / n
     of_strata = cells.bin_index[here], cells.coordinates[here]
     members, named = _places(*of_strata, (n_a, n_b), before.width_at(level))
