@@ -113,7 +113,7 @@ def _csv_texts(column: pd.Series) -> pa.Array:
         codes, known = pd.factorize(values, use_na_sentinel=False)
     # (Two columns: of one alone an empty text would be quoted, and the other ends each.)
     lines = csv_text(pd.DataFrame({"": known, "x": _END})).removeprefix(",x\n")
-    return pa.array(lines.split(f",{_END}\n")[:-1]).take(pa.array(codes))
+    return pa.array(lines.split(f",{_END}\n")[:-1], pa.string()).take(pa.array(codes))
 
 
 def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:
