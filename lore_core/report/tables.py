@@ -108,7 +108,8 @@ def _csv_texts(column: pd.Series) -> pa.Array:
         texts = ["" if np.isnan(value) else repr(value) for value in values[other].tolist()]
         plain = pa.array(values).cast(pa.string())
         return pc.replace_with_mask(plain, pa.array(other), pa.array(texts, pa.string()))
-    codes, known = np.arange(len(column)), column
+    known: Any = column
+    codes = np.arange(len(column))
     if not pd.api.types.is_numeric_dtype(column):
         codes, known = pd.factorize(values, use_na_sentinel=False)
     # (Two columns: of one alone an empty text would be quoted, and the other ends each.)
