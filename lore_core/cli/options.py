@@ -34,6 +34,12 @@ class SumsOptions:
         """Whether sums were asked for, however few rows there are."""
         return any(getattr(self, of.name) != of.default for of in fields(SumsOptions))
 
+    @property
+    def how(self) -> dict[str, Any]:
+        """How :func:`~lore_core.mergeable.sum_files` sums."""
+        names = ("directory", "n_workers", "cluster")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ViewOptions(SumsOptions):

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,6 +204,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown = 0
+        self._start: tuple[float, float] | None = None  #: Seconds, and the share done then
 
     def __enter__(self) -> Progress:
         return self
@@ -211,6 +213,12 @@ class Progress:
         """Show the share done, 0 to 1, over the last message."""
         if not sys.stderr.isatty():
             return
+        now = time.monotonic()
+        began, first = self._start = self._start or (now, share)
+        if now - began >= 1.0 and first < share < 1.0:
+            rest = (now - began) * (1.0 - share) / (share - first)
+            left = f"{rest:.0f} s" if rest < 90 else f"{rest / 60:.0f} min"
+            message += f" (about {left} left)"
         width = shutil.get_terminal_size().columns or 80
         line = f"{share:4.0%}  {message}"[: max(width - 1, 10)]
         click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)

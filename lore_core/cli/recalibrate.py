@@ -102,9 +102,7 @@ class FitOptions:
     help="Of Parquet files with more than 2,000,000 rows: fit on so many calibration rows, drawn "
     "uniformly at random.",
 )
-@number_option(
-    "--workers", "n_workers", default=1, help="Processes that recalibrate several FILEs."
-)
+@number_option("--workers", "n_workers", default=1, help="FILEs recalibrated at a time.")
 @click.option(
     "--suffix",
     default="",
@@ -183,14 +181,13 @@ def recalibrate(
 
 
 def _parquet_sources(sources: tuple[str, ...]) -> list[Path]:
-    if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
-        return []
-    if len(sources) == 1 and Path(sources[0]).suffix.lower() == ".csv":
+    only = Path(sources[0]).expanduser() if len(sources) == 1 else None
+    if not sources or (only and (only.is_file() or only.suffix.lower() == ".csv")):
         return []
     files = mergeable.parquet_files(sources)
     if not files:
         raise InputError("several FILEs must be .parquet; recalibrate others one at a time.")
-    return [] if len(sources) == 1 and not files[0].exists() else files
+    return [] if only and not files[0].exists() else files
 
 
 def _fit(options: FitOptions) -> lore.Recalibrator:

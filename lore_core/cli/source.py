@@ -37,12 +37,12 @@ def open_source(
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
     files = [] if exact else _parquet_files(given.data, only=wanted)
-    evaluated = _evaluated(files) if files else []
-    if not files or (not wanted and mergeable.rows_in(evaluated) <= EXACT_ROWS):
+    evaluated = _evaluated(files)
+    if not wanted and not _are_many(evaluated):
         return open_view(given, progress, all_classes=all_classes)
     parts = mergeable.partitions_of(evaluated)
     plan = plan_of(given, parts, part_of(progress, 0.0, 0.1))
-    run = _sum_parts(parts, plan, given, part_of(progress, 0.1, 0.8))
+    run = mergeable.sum_files(parts, plan, **given.how, progress=part_of(progress, 0.1, 0.8))
     return views.SumsView(run, given.data, given.columns, given.gamma or GAMMA, given.seed)
 
 
@@ -74,8 +74,8 @@ def open_view(
                 dataset, name, random_state=given.seed, progress=progress
             )
             maps[made.name.title] = made
-    gamma = GAMMA if given.gamma is None else given.gamma
-    return views.View(dataset, target, gamma, given.n_bins, given.binning, maps, given.seed)
+    settings = given.gamma or GAMMA, given.n_bins, given.binning
+    return views.View(dataset, target, *settings, maps, given.seed)
 
 
 def needs_map(view: views.View | views.SumsView) -> None:
@@ -147,7 +147,12 @@ def sum_others(
 ) -> mergeable.Run:
     """Sum the rows of other Parquet files on the same map and in the same bins, or InputError."""
     files = _evaluated(_parquet_files(data, only=True))
-    return _sum_parts(mergeable.partitions_of(files), plan, sums, progress)
+    return mergeable.sum_files(mergeable.partitions_of(files), plan, **sums.how, progress=progress)
+
+
+def _are_many(files: Sequence[Path]) -> bool:
+    exist = bool(files) and all(path.exists() for path in files)
+    return exist and mergeable.rows_in(files) > EXACT_ROWS
 
 
 def _parquet_files(data: tuple[str, ...], *, only: bool) -> list[Path]:
@@ -156,22 +161,6 @@ def _parquet_files(data: tuple[str, ...], *, only: bool) -> list[Path]:
     if only and not files:
         raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
     return files
-
-
-def _sum_parts(
-    parts: Sequence[mergeable.Partition],
-    plan: mergeable.Plan,
-    sums: SumsOptions,
-    progress: Progress | None,
-) -> mergeable.Run:
-    return mergeable.sum_files(
-        parts,
-        plan,
-        directory=sums.directory,
-        n_workers=sums.n_workers,
-        cluster=sums.cluster,
-        progress=progress,
-    )
 
 
 def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -239,13 +228,11 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     if place.is_dir() and not list(place.glob("*.parquet")):
         return False
     files = _parquet_files(data, only=sums.wanted)
-    if sums.wanted or not files or not all(path.exists() for path in files):
-        return sums.wanted
     halves = [half_of(path.name) for path in files]
     if place.is_dir() and len({half.run for half in halves if half.split}) > 1:
-        return False
-    is_pattern = len(files) > 1 and not place.exists()
-    return is_pattern or mergeable.rows_in(files) > EXACT_ROWS
+        return sums.wanted
+    is_pattern = len(files) > 1 and files[0].exists() and not place.exists()
+    return sums.wanted or is_pattern or _are_many(files)
 
 
 def open_whole(
@@ -261,7 +248,7 @@ def open_whole(
     if plan is None:
         cells = sums.max_cells or _MAX_CELLS
         plan = mergeable.make_plan(parts, max_cells=cells, progress=part_of(progress, 0.0, 0.1))
-    run = _sum_parts(parts, plan, sums, part_of(progress, 0.1, 0.9))
+    run = mergeable.sum_files(parts, plan, **sums.how, progress=part_of(progress, 0.1, 0.9))
     both = all(halves.values())
     stem = half_of(Path(data[0]).name.replace("*", "")).run.strip("-_. ") or "rows"
     samples = []
@@ -278,8 +265,7 @@ def open_whole(
 def sample_of(data: tuple[str, ...], columns: tuple[str, ...], n_rows: int) -> lore.Dataset | None:
     """Draw calibration rows of too large Parquet files; None for others, InputError without any."""
     files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
-    exist = files and all(path.exists() for path in files)
-    if not exist or mergeable.rows_in(files) <= EXACT_ROWS:
+    if not _are_many(files):
         return None
     with Shown() as progress:
         sample = mergeable.sample_rows(

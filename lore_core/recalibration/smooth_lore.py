@@ -260,8 +260,7 @@ class SmoothLoRe(Recalibrator):
         changed = state["first"].applied_to(rows)
         others = (item.applied_to(changed).confidence for item in state["more"])
         starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))
-        values = np.column_stack([state[name] for name in ("leftover", "spread", "outcome")])
-        counts = state["row_weights"]
+        outcome, counts = state["outcome"], state["row_weights"]
         averaged = np.zeros(len(rows))
         # Members of one map and partition share a pass of kernel sums.
         for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
@@ -272,13 +271,15 @@ class SmoothLoRe(Recalibrator):
             known_part = parted["bin_index"]
             grid = sorted({member["gamma"] for member in chosen})
             d = on_map["points"].shape[1]
-            accuracy = tuning.accuracy_of_parts(
-                part, known_part, values[:, -1], starts[:, 0], counts
-            )
+            accuracy = tuning.accuracy_of_parts(part, known_part, outcome, starts[:, 0], counts)
+            # Only what these members read is summed.
+            used = sorted({member["base"] or 0 for member in chosen})
+            replaced = [outcome] * any(member["base"] is None for member in chosen)
+            of_bases, own = [state[of][:, used] for of in ("leftover", "spread")], starts[:, used]
             for g, means in means_by_bandwidth(
                 rows.place(on_map["name"], d),
                 on_map["points"],
-                values,
+                np.column_stack([*of_bases, *replaced]),
                 counts,
                 bandwidth=scaled_bandwidth(np.array(grid), d),
                 target_groups=part,
@@ -286,8 +287,9 @@ class SmoothLoRe(Recalibrator):
                 effective_size=False,
             ):
                 for member in (member for member in chosen if member["gamma"] == grid[g]):
+                    base = None if member["base"] is None else used.index(member["base"])
                     averaged += member["weight"] * tuning.corrected_confidence(
-                        means.mean, means.mass, member["base"], member["strength"], starts, accuracy
+                        means.mean, means.mass, base, member["strength"], own, accuracy
                     )
         new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:

@@ -325,7 +325,7 @@ class SumsLandscape:
         Of one bin the field is the SLCE at each node, between bounds. Of all bins it is the mean
         error of the cells nearby, like :func:`~lore_core.regions.field.smoothed_field`.
 
-        Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.least_gamma`, or no row has
+        Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.width`, or no row has
         the bin.
         """
         fine = sums.at_least_as_fine(gamma)

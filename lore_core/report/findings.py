@@ -10,7 +10,7 @@ from lore_core.comparison.effects import compare_groups, compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
-from lore_core.data.dataset import Dataset
+from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
@@ -308,7 +308,10 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     view = findings.view
     if view.calibration is not None or view.dataset.weights is not None:
         findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
-            view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost
+            view,
+            wrong_cost=settings.wrong_cost,
+            unsure_cost=settings.unsure_cost,
+            known=findings.gains if view.target == TOP_LABEL else None,
         )
 
 

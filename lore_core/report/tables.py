@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lore_core.comparison.tables import metric_table, stacked
 from lore_core.data.export_text import csv_text
@@ -17,6 +19,8 @@ from lore_core.report.findings import Findings
 from lore_core.view.where import subgroup_table
 
 _WORST_ROWS = 50
+#: A number that no text holds before the end of a line.
+_END = 0.8414709848078965
 ABOUT_TABLES = {
     "metrics": "every metric before recalibration: value, unit, 95 % CI, estimate, p, rows",
     "reliability": "confidence bins: rows, mean confidence, accuracy, interval",
@@ -86,10 +90,31 @@ def table_files(name: str, frame: pd.DataFrame) -> dict[str, bytes]:
     """Return a table as the files it becomes, by their paths in the bundle."""
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
-    return {
-        f"tables/{name}.csv": csv_text(frame).encode(),
-        f"tables/{name}.parquet": buffer.getvalue(),
-    }
+    # (As `csv_text` writes it, but a million lines in a fifth of the time.)
+    columns = [_csv_texts(frame[name]) for name in frame]
+    lines = pc.binary_join_element_wise(*columns, ",").to_pylist()
+    text = csv_text(frame.iloc[:0]) + "".join(f"{line}\n" for line in lines)
+    return {f"tables/{name}.csv": text.encode(), f"tables/{name}.parquet": buffer.getvalue()}
+
+
+def _csv_texts(column: pd.Series) -> pa.Array:
+    values = column.to_numpy()
+    if isinstance(column.dtype, np.dtype) and values.dtype.kind in "biu":
+        return pa.array(values.astype(str))
+    if column.dtype == np.float64:
+        size = np.abs(values)
+        # (Arrow writes these in another form than Python.)
+        other = ~((size >= 1e-4) & (size < 1e9)) | (values == np.rint(values))
+        texts = ["" if np.isnan(value) else repr(value) for value in values[other].tolist()]
+        plain = pa.array(values).cast(pa.string())
+        return pc.replace_with_mask(plain, pa.array(other), pa.array(texts, pa.string()))
+    known: Any = column
+    codes = np.arange(len(column))
+    if not pd.api.types.is_numeric_dtype(column):
+        codes, known = pd.factorize(values, use_na_sentinel=False)
+    # (Two columns: of one alone an empty text would be quoted, and the other ends each.)
+    lines = csv_text(pd.DataFrame({"": known, "x": _END})).removeprefix(",x\n")
+    return pa.array(lines.split(f",{_END}\n")[:-1], pa.string()).take(pa.array(codes))
 
 
 def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:
@@ -103,20 +128,24 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     plain.columns = pd.Index([str(name) for name in plain.columns], dtype=object)
     for position, name in enumerate(plain.columns):
         column = plain.iloc[:, position]
-        if not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)):
+        if pd.api.types.is_numeric_dtype(column):
+            continue
+        values = column.astype(object)
+        if pd.api.types.infer_dtype(values, skipna=False) != "string":
             missing = column.isna().to_numpy()
             texts = [None if gone else str(v) for v, gone in zip(column, missing, strict=True)]
-            plain[name] = pd.Series(texts, dtype=object)
+            values = pd.Series(texts, dtype=object)
+        plain[name] = values
     return plain
 
 
 def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
     dataset, target_rows = findings.view.evaluation, findings.view.target_rows
-    names = list(dataset.class_names)
+    names = np.array(dataset.class_names, dtype=object)
     columns: dict[str, Any] = {
         "row": np.arange(len(dataset)),
-        "predicted": [names[k] for k in dataset.predictions],
-        "true": [names[k] for k in dataset.labels],
+        "predicted": names[dataset.predictions],
+        "true": names[dataset.labels],
         "confidence": target_rows.confidence,
         "outcome": target_rows.outcome.astype(bool),
     }

@@ -1,12 +1,15 @@
-"""Files through a saved recalibrator: in chunks, many by several processes."""
+"""Files through a saved recalibrator: in chunks, several at a time."""
 
 import csv
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,9 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
-from lore_core.data.progress import Progress, tell
+from lore_core.data.progress import Cancelled, Progress, tell
 from lore_core.data.validation import InputError, check_finite, check_integer, check_rows, repeated
+from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
@@ -57,41 +61,19 @@ def recalibrate_file(
 ) -> int:
     """Recalibrate the probabilities in a file; memory does not grow with its length.
 
-    Parameters
-    ----------
-    model : Predictor, Recalibrator, str or Path
-        A saved recalibrator, or a fitted one.
-    source : str or Path
-        ``.parquet`` or ``.csv`` with ``p_<class>`` (of two classes that of the second is enough,
-        also as ``p``, ``prob``, ``proba`` or ``probability``) or ``confidence`` and ``prediction``,
-        and the features and group columns that the model needs. ``prediction`` is optional beside
-        ``p_<class>``.
-    target : str or Path
-        Where to, of the same kind; an existing file is replaced at the end, or stays if anything
-        fails.
-    chunk_rows : int
-        Rows in memory at a time.
-    suffix : str
-        Added to the new columns ``p_<class>`` and ``confidence``; without one they replace the old.
-    metadata : mapping of str to str, optional
-        Metadata for a Parquet file.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    ``model``: a saved recalibrator, or a fitted one. ``source``: ``.parquet`` or ``.csv`` with
+    ``p_<class>`` (of two classes that of the second is enough, also as ``p``, ``prob``, ``proba``
+    or ``probability``) or ``confidence`` and ``prediction``, and the features and group columns
+    that the model needs. ``prediction`` is optional beside ``p_<class>``. ``target``: where to, of
+    the same kind; an existing file is replaced at the end, or stays if anything fails.
+    ``chunk_rows``: rows in memory at a time. ``suffix``: added to the new columns ``p_<class>`` and
+    ``confidence``; without one they replace the old. ``metadata``: for a Parquet file.
+    ``progress``: called with the share done and a short message; may raise to stop.
 
-    Returns
-    -------
-    int
-        Rows written. Order and all other columns are those of ``source``.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a value is invalid, with its row, counted from 0.
-
-    Notes
-    -----
-    The predicted class stays, even where another one becomes more probable. A column ``prediction``
-    is added where there is none.
+    Returns the rows written; order and all other columns are those of ``source``. The predicted
+    class stays, even where another one becomes more probable; a column ``prediction`` is added
+    where there is none. Raises InputError if a column is missing or a value is invalid, with its
+    row, counted from 0.
     """
     chunk_rows = check_integer(chunk_rows, "chunk_rows")
     if isinstance(model, Recalibrator):
@@ -232,10 +214,9 @@ def recalibrate_files(
     """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
 
     A file made of the same source, model and ``suffix`` is kept, another replaced. Returns the rows
-    of each file written now. Raises InputError, naming the file; files that were finished stay.
+    of each file written now. ``n_workers``: files at a time, a thread each. Raises InputError,
+    naming the file; files that were finished stay.
     """
-    import joblib  # type: ignore[import-untyped]
-
     place = Path(directory).expanduser()
     for twice in repeated(path.name for path in sources):
         raise InputError(f"two of the files are called '{twice}'. Rename one.")
@@ -247,23 +228,39 @@ def recalibrate_files(
     of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
     made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
     left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
-    rows: list[int] = []
-    with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
-        jobs = (
-            joblib.delayed(recalibrate_file)(
-                model,
-                path,
-                place / path.name,
-                chunk_rows=chunk_rows,
-                suffix=suffix,
-                metadata={_MADE_OF: made_of[path]},
-            )
-            for path in left
-        )
-        for step, count in enumerate(pool(jobs), start=len(sources) - len(left) + 1):
-            rows.append(count)
-            tell(progress, step / len(sources), f"{step:,} of {len(sources):,} files written")
-    return rows
+    predictor, sizes = Predictor.load(content), [path.stat().st_size for path in sources]
+    shares = {path: float(path not in left) for path in sources}
+    lock, stopped = Lock(), Event()
+
+    def report(path: Path, share: float, _: str = "") -> None:
+        if stopped.is_set():
+            raise Cancelled
+        with lock:
+            shares[path] = share
+            known = [*shares.values()]
+            text = f"{known.count(1.0):,} of {len(known):,} files recalibrated"
+            tell(progress, float(np.average(known, weights=sizes)), text)
+
+    # (Kernel sums release the interpreter's lock: threads are as fast, and share the model.)
+    each = max(1, thread_count(None) // n_workers)
+    with limited_threads(each), ThreadPoolExecutor(n_workers) as pool:
+        try:
+            writing = [
+                pool.submit(
+                    recalibrate_file,
+                    predictor,
+                    path,
+                    place / path.name,
+                    chunk_rows=chunk_rows,
+                    suffix=suffix,
+                    metadata={_MADE_OF: made_of[path]},
+                    progress=partial(report, path),
+                )
+                for path in left
+            ]
+            return [future.result() for future in as_completed(writing)]
+        finally:
+            stopped.set()
 
 
 def _stamp(path: Path) -> str:

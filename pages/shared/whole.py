@@ -30,7 +30,7 @@ def _head(view: View) -> tuple[WholeData, float] | None:
     if whole is None:
         return None
     st.subheader(f"All {whole.sums.n_rows:,} rows", anchor=False)
-    gamma = max(view.gamma, whole.sums.least_gamma)
+    gamma = max(view.gamma, whole.sums.width)
     text = f"γ = {gamma:g}. {whole.sentence}"
     if gamma > view.gamma:
         text += f" (A smaller γ than {gamma:g} needs narrower cells: --cells.)"

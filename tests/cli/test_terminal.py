@@ -180,6 +180,20 @@ class TestProgress:
         assert shown.endswith("\r")  # what was shown is wiped
         assert result.stdout.startswith("Overconfident by ")
 
+    def test_says_how_long_the_rest_takes(self, monkeypatch, capsys):
+        seconds = iter([0.0, 4.0, 10.0])
+        monkeypatch.setattr(output.time, "monotonic", lambda: next(seconds))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        report = output.Progress()
+        for share in (0.2, 0.21, 0.6):
+            report(share, "fitting")
+        shown = capsys.readouterr().err.split("\r")
+        assert [line.rstrip() for line in shown[1:]] == [
+            " 20%  fitting",
+            " 21%  fitting (about 5 min left)",
+            " 60%  fitting (about 10 s left)",
+        ]
+
 
 class TestFiles:
     @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])

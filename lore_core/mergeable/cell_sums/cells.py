@@ -93,7 +93,7 @@ class Cells:
                     table[row] += added >> shift
                     table[row + 1] += (added & ((1 << shift) - 1)) << (_LOW_BITS - shift)
             places >>= 1
-        return _joined(d, level, packed(self.bin_index, places), table)
+        return _joined(d, level, packed(self.bin_index, places), w, table)
 
 
 def packed(bin_index: Ints, coordinates: Ints) -> Ints:
@@ -114,20 +114,16 @@ def _unpacked(keys: Ints, d: int) -> Ints:
     return np.column_stack(columns)
 
 
-def _joined(d: int, level: int, keys: Ints, columns: Iterable[Ints]) -> Cells:
-    """Add what has one key; ``columns``: lines of the table, one at a time."""
-    order = np.argsort(keys)
-    keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    none = np.empty(0, dtype=np.int64)
-    added = np.stack(
-        [np.add.reduceat(column[order], starts) if len(keys) else none for column in columns]
-    )
-    w = len(added) // (1 + 2 * d)
-    high, low = added[w::2], added[w + 1 :: 2]
+def _joined(d: int, level: int, keys: Ints, n_weights: int, lines: Iterable[Ints]) -> Cells:
+    """Add what has one key; ``lines`` of the table, one at a time."""
+    keys, cell = np.unique(keys, return_inverse=True)
+    table = np.zeros((n_weights * (1 + 2 * d), len(keys)), dtype=np.int64)
+    for total, line in zip(table, lines, strict=True):
+        np.add.at(total, cell, line)
+    high, low = table[n_weights::2], table[n_weights + 1 :: 2]
     high += low >> _LOW_BITS
     low &= _LOW
-    return Cells(d, level, keys[starts], added)
+    return Cells(d, level, keys, table)
 
 
 def cells_of_rows(
@@ -157,12 +153,11 @@ def cells_of_rows(
     ):
         level += 1
     # Counted before anything is summed, which costs more.
+    level += _steps_to(max_cells, bin_index, fine >> (OFFSET_BITS + level), level)
     keys = packed(bin_index, fine >> (OFFSET_BITS + level))
-    while level < HIGHEST_LEVEL and len(keys) > max_cells and _distinct(keys) > max_cells:
-        level += 1
-        keys = packed(bin_index, fine >> (OFFSET_BITS + level))
     offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
-    return limited(_joined(d, level, keys, _lines(weights, offset)), max_cells)
+    made = _joined(d, level, keys, len(weights), _lines(weights, offset))
+    return limited(made, max_cells)
 
 
 def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
@@ -175,22 +170,27 @@ def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
             yield product & _LOW
 
 
-def _distinct(keys: Ints) -> int:
-    return 1 + int(np.count_nonzero(np.diff(np.sort(keys))))
+def _steps_to(max_cells: int, bin_index: Ints, coordinates: Ints, level: int) -> int:
+    """Return by how much to raise the level so that no more cells are filled, or to the highest."""
+    steps = 0
+    while level + steps < HIGHEST_LEVEL and len(bin_index) > max_cells:
+        keys = np.sort(packed(bin_index, coordinates >> steps))
+        if np.count_nonzero(np.diff(keys)) < max_cells:
+            break
+        steps += 1
+    return steps
 
 
 def limited(cells: Cells, max_cells: int) -> Cells:
-    """Raise the level until there are no more cells than allowed, or it is the highest."""
-    level, filled = cells.level, len(cells)
-    while filled > max_cells and level < HIGHEST_LEVEL:
-        level += 1
-        filled = _distinct(packed(cells.bin_index, cells.coordinates >> (level - cells.level)))
-    if filled > max_cells:
+    """Raise the level until there are no more cells than allowed."""
+    steps = _steps_to(max_cells, cells.bin_index, cells.coordinates, cells.level)
+    wider = cells.at_level(cells.level + steps)
+    if len(wider) > max_cells:
         raise InputError(
-            f"'max_cells' must be enough for rows this far apart; {filled:,} cells of the "
+            f"'max_cells' must be enough for rows this far apart; {len(wider):,} cells of the "
             f"largest width are filled, got {max_cells:,}."
         )
-    return cells.at_level(level)
+    return wider
 
 
 def joined(parts: Sequence[Cells], max_cells: int) -> Cells:
@@ -198,8 +198,9 @@ def joined(parts: Sequence[Cells], max_cells: int) -> Cells:
     level = max(part.level for part in parts)
     same = [part.at_level(level) for part in parts]
     keys = np.concatenate([part.keys for part in same])
-    columns = (np.concatenate([part.table[k] for part in same]) for k in range(len(same[0].table)))
-    return limited(_joined(same[0].n_dimensions, level, keys, columns), max_cells)
+    lines = (np.concatenate(of) for of in zip(*(part.table for part in same), strict=True))
+    made = _joined(same[0].n_dimensions, level, keys, same[0].n_weights, lines)
+    return limited(made, max_cells)
 
 
 #: Boxes of so many places, or of so many times their cells, are worth it.

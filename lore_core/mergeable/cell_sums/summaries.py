@@ -50,7 +50,7 @@ class LocalDistribution:
     ) -> LocalDistribution:
         """Measure the rows of some sums.
 
-        Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.least_gamma`.
+        Raises InputError if ``gamma`` is below :attr:`LocalErrorSums.width`.
         """
         fine = sums.at_least_as_fine(gamma)
         values = fine.cell_values(gamma=gamma, progress=progress)
@@ -146,14 +146,14 @@ def bandwidth_curve_of_sums(
 
     The limits at γ → 0 need single rows and are NaN; those at γ → ∞ are exact. ``gammas`` (g,): by
     default those of :func:`~lore_core.metrics.bandwidth.default_gammas` that the sums allow. Raises
-    InputError if one is below :attr:`LocalErrorSums.least_gamma`.
+    InputError if one is below :attr:`LocalErrorSums.width`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     if gammas is None:
-        grid = grid[grid >= sums.least_gamma]
+        grid = grid[grid >= sums.width]
     if not len(grid):
         raise InputError(
-            f"'gammas' must hold a bandwidth of at least {sums.least_gamma:g}, the width of a cell "
+            f"'gammas' must hold a bandwidth of at least {sums.width:g}, the width of a cell "
             "of these sums; got none."
         )
     found: dict[CurveKey, list[Bounded[float]]] = {"mlce": [], "mlce_supported": [], "alce": []}
@@ -194,15 +194,9 @@ def null_errors_of_sums(
 ) -> NullErrors:
     """Draw what the summaries and the LCE of rows are if every confidence is right.
 
-    As :func:`~lore_core.inference.null_errors` of single rows. ``bin_index``: confidence bin whose
-    CDF is wanted; by default that of all rows.
-
-    Notes
-    -----
-    The right ones among the rows of one bin in a cell no wider than γ/2 are drawn from a binomial
-    distribution at their mean confidence, scaled to the variance Σ c (1 − c): an estimate without a
-    bound (docs/mergeable.md). Rows alone in their cell, which decide the MLCE where data are
-    sparse, are drawn as they are.
+    As :func:`~lore_core.inference.null_errors` of single rows; how, and how well: docs/mergeable.md
+    ("What has no bound"). ``bin_index``: confidence bin whose CDF is wanted; by default that of all
+    rows.
     """
     fine = sums.at_least_as_fine(check_positive(gamma, "gamma"), FINE_ENOUGH_TO_DRAW)
     cells = fine.cells

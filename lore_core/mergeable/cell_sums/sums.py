@@ -49,6 +49,17 @@ MOST_ROWS = 2**31
 _SCORE_UNIT = 2.0**-36
 
 
+def _exact_sum(values: Ints) -> int:
+    """Sum whole numbers in two parts, neither of which overflows."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def _edges(bins: ConfidenceBins) -> tuple[Ints, Ints]:
+    """Return lower and upper ends of bins in whole units that hold all of them."""
+    ends = np.floor(bins.edges[:-1] / UNIT), np.ceil(bins.edges[1:] / UNIT)
+    return ends[0].astype(np.int64), ends[1].astype(np.int64)
+
+
 def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
     """Return the level of the widest cells that are fine enough for summaries at ``gamma``."""
     wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * share)))
@@ -107,29 +118,18 @@ class LocalErrorSums:
         if chosen.n_bins > 10_000:
             raise InputError(f"'bins' must be 10,000 at most; got {chosen.n_bins:,}.")
         index = chosen.assign(c)
-        whole = np.rint(c / UNIT).astype(np.int64)
-        right = a.astype(np.int64)
-        edges = chosen.edges / UNIT
-        flip = turned(chosen)[index]
-        lift = np.where(
-            flip,
-            np.ceil(edges[1:])[index].astype(np.int64) - whole,
-            whole - np.floor(edges[:-1])[index].astype(np.int64),
-        )
-        weights = {
-            Weight.ROWS: np.ones(len(c), dtype=np.int64),
-            Weight.OTHER: np.where(flip, right, 1 - right),
-            Weight.LIFT: lift,
-            Weight.VARIANCE: np.rint(c * (1 - c) / UNIT).astype(np.int64),
-        }
+        whole, variance = (np.rint(of / UNIT).astype(np.int64) for of in (c, c * (1 - c)))
+        ones, right = np.ones(len(c), dtype=np.int64), a.astype(np.int64)
         of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
-        for row, values in zip(of_bins, (weights[Weight.ROWS], right, whole), strict=True):
+        for row, values in zip(of_bins, (ones, right, whole), strict=True):
             np.add.at(row, index, values)
-        summed = [weights[name] for name in Weight]
-        finest = _FINEST[z.shape[1]]
-        cells = cells_of_rows(index, z, summed, finest, max_cells, at_least_level)
+        flip, (low, high) = turned(chosen)[index], _edges(chosen)
+        other = np.where(flip, right, 1 - right)
+        lift = np.where(flip, high[index] - whole, whole - low[index])
+        weights = ones, other, lift, variance  # in the order of `Weight`
+        cells = cells_of_rows(index, z, weights, _FINEST[z.shape[1]], max_cells, at_least_level)
         totals = {
-            name: (len(c), sum(np.rint(values / _SCORE_UNIT).astype(np.int64).tolist()))
+            name: (len(c), _exact_sum(np.rint(values / _SCORE_UNIT).astype(np.int64)))
             for name, values in (scores or {}).items()
         }
         return cls(chosen, max_cells, map_digest, cells, of_bins, totals)
@@ -221,21 +221,12 @@ class LocalErrorSums:
 
     @property
     def width(self) -> float:
-        """Width h of a cell, in units of the coordinates."""
+        """Width h of a cell, in units of the coordinates: the least γ of local errors."""
         return self.width_at(self.cells.level)
 
     def width_at(self, level: int) -> float:
         """Return the width of cells of a level."""
         return float(np.ldexp(1.0, level - _FINEST[self.n_dimensions]))
-
-    def wide_level(self, bits: Mapping[int, int]) -> int:
-        """Return the level of cells 2^−bits wide (by dimensions), no lower than the own."""
-        return max(_FINEST[self.n_dimensions] - bits[self.n_dimensions], self.cells.level)
-
-    @property
-    def least_gamma(self) -> float:
-        """Least γ that local errors are given for: the width of a cell."""
-        return self.width
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
@@ -271,11 +262,9 @@ class LocalErrorSums:
 
     def mean_confidence_of_cells(self) -> Floats:
         """Mean confidence of the rows of each cell, shape (m,)."""
-        index = self.cells.bin_index
-        edges = self.bins.edges / UNIT
+        index, (low, high) = self.cells.bin_index, _edges(self.bins)
         lift = self.cells.table[Weight.LIFT] / self.cells.table[Weight.ROWS]
-        flip = turned(self.bins)[index]
-        whole = np.where(flip, np.ceil(edges[1:])[index] - lift, np.floor(edges[:-1])[index] + lift)
+        whole = np.where(turned(self.bins)[index], high[index] - lift, low[index] + lift)
         return np.asarray(np.clip(whole * UNIT, 0.0, 1.0))
 
     def at_least_as_fine(self, gamma: float, share: float = _FINE_ENOUGH) -> LocalErrorSums:
@@ -296,7 +285,7 @@ class LocalErrorSums:
         """Local errors at places (t, d), of the summed rows in the bins of ``confidence`` (t,).
 
         Arrays of shape (t,), NaN where no summed row has that bin. ``gamma``: no less than
-        :attr:`least_gamma`. ``progress``: called with the share done; may raise to cancel.
+        :attr:`width`. ``progress``: called with the share done; may raise to cancel.
         """
         c, _, z = as_placed_rows(confidence, np.zeros(np.shape(confidence)), embedding)
         if z.shape[1] != self.n_dimensions:
@@ -327,9 +316,9 @@ class LocalErrorSums:
         self, targets: Targets, gamma: float, boxes: Boxes | None, progress: Progress | None
     ) -> LocalValues:
         gamma = check_positive(gamma, "gamma")
-        if gamma < self.least_gamma:
+        if gamma < self.width:
             raise InputError(
-                f"'gamma' must be at least {self.least_gamma:g}, the width of a cell of these sums;"
+                f"'gamma' must be at least {self.width:g}, the width of a cell of these sums;"
                 f" got {gamma:g}. Sum the rows with more cells ('max_cells'), or measure a sample."
             )
         return values_at(

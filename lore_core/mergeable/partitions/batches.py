@@ -26,13 +26,13 @@ from lore_core.data.validation import check_integer
 from lore_core.mergeable.cell_sums.cells import Cells
 from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
-from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums, level_at
 from lore_core.mergeable.partitions.plan import Plan, partitions_of
 from lore_core.mergeable.partitions.run import PLAN, made_directory, planned, sum_files
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 
-#: Rows that are compared share a confidence bin and a cell 2^−this wide, by dimensions of the map.
-_STRATUM = {1: 3, 2: 2, 3: 1}
+#: Rows that are compared share a confidence bin and a cell this wide, by dimensions of the map.
+_STRATUM = {1: 1 / 8, 2: 1 / 4, 3: 1 / 2}
 #: Places are so many times as wide as that: 2 to the power of these.
 _SCALES = (0, 1, 2, 3)
 #: Rows of a place at least, before and after.
@@ -59,12 +59,12 @@ class Change:
 
 
 def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
-    """Return cells of confidence bin and place; rows, right ones and mean confidence, (3, s)."""
+    """Return cells of confidence bin and place; rows, right ones and Σ confidence, (3, s)."""
     coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
     cells = coarse.cells
     rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
     right = np.where(turned(sums.bins)[cells.bin_index], other, rows - other)
-    return cells, np.stack([rows, right, coarse.mean_confidence_of_cells()])
+    return cells, np.stack([rows, right, rows * coarse.mean_confidence_of_cells()])
 
 
 def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
@@ -87,32 +87,20 @@ def change_between(
     """Test whether the signed error changed anywhere between two sets of rows.
 
     The rows are no part of one another, on one map and in the same bins, else an InputError is
-    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1).
-
-    Notes
-    -----
-    Only rows of one stratum, a confidence bin and a narrow cell of the map, are compared: more rows
-    in a bad place are no change of the error there. With nA, nB the rows of a stratum before and
-    after, N = nA + nB, K of them right, and r̄ the mean of confidence − outcome, a place (one or
-    all bins; a cell of several widths, or all of the map) has, summed over its strata,
-
-    z = Σ (nA nB / N) (r̄B − r̄A) / √(Σ nA nB K (N − K) / (N² (N − 1))),
-
-    the statistic of Cochran, Mantel and Haenszel; ``change`` is the mean of r̄B − r̄A, weighted by
-    nA nB / N. The largest size of z is compared with its distribution where, in every stratum, the
-    right rows are divided by chance (hypergeometric): exact where all rows of a stratum have one
-    confidence and one probability of being right.
+    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1). Steps and formulas:
+    docs/mergeable.md ("Whether errors change").
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
-    level = max(before.wide_level(_STRATUM), after.wide_level(_STRATUM))
+    wide = level_at(_STRATUM[before.n_dimensions], before.n_dimensions, 1.0)
+    level = max(wide, before.cells.level, after.cells.level)
     (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
-    (n_a, right_a, _), (n_b, right_b, _) = one[:, here], two[:, there]
+    one, two = one[:, here], two[:, there]
+    (n_a, right_a, _), (n_b, right_b, _) = one, two
     n, right = n_a + n_b, right_a + right_b
-    sums = [np.stack([of[0], of[1], of[0] * of[2]]) for of in (one[:, here], two[:, there])]
-    moved, weight, spread = stratified_change(*sums)
+    moved, weight, spread = stratified_change(one, two)
     expected = right * n_b / n
     of_strata = cells.bin_index[here], cells.coordinates[here]
     members, named = _places(*of_strata, (n_a, n_b), before.width_at(level))
@@ -389,10 +377,7 @@ class Watched:
 
     @property
     def p_value(self) -> float:
-        """How often a model that does not change shows as much; NaN for the first.
-
-        Of two tests, the lower p twice (Bonferroni).
-        """
+        """How often a model that does not change shows as much (Bonferroni); NaN for the first."""
         if math.isnan(self.slice_p):
             return self.change_p
         return min(2 * min(self.change_p, self.slice_p), 1.0)

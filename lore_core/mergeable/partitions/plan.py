@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from lore_core.data.archive_files import Kind, fields_of, form_of
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.defaults import N_BINS
@@ -73,9 +74,9 @@ class Partition:
             first_row=self.first_row + sum(self.group_rows[:index]),
         )
 
-    def batches(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """Read tables of at most ``n_rows`` rows; InputError with the file's name if damaged."""
-        left = self.n_rows
+    def extracts(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[Extract]:
+        """Read at most ``n_rows`` rows at a time; InputError with the file's name if damaged."""
+        start, stop = self.first_row, self.first_row + self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
             _refusing_damage(self.name),
@@ -86,17 +87,12 @@ class Partition:
             for batch in file.iter_batches(
                 n_rows, row_groups=list(self.row_groups), columns=columns, use_threads=False
             ):
-                left -= batch.num_rows
-                yield pa.Table.from_batches([batch])
-            if left:
-                raise ValueError(f"{self.n_rows - left:,} rows where {self.n_rows:,} are counted")
-
-    def extracts(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[Extract]:
-        """Read as :meth:`batches` does, each with the numbers of its rows in the file."""
-        start = self.first_row
-        for table in self.batches(n_rows, columns):
-            yield Extract(self.name, table, np.arange(start, start + table.num_rows))
-            start += table.num_rows
+                rows = np.arange(start, start + batch.num_rows)
+                start += batch.num_rows
+                yield Extract(self.name, pa.Table.from_batches([batch]), rows)
+            if start != stop:
+                found = self.n_rows - (stop - start)
+                raise ValueError(f"{found:,} rows where {self.n_rows:,} are counted")
 
 
 def _refusing_damage(name: str) -> AbstractContextManager[None]:
@@ -153,10 +149,7 @@ def checked_rows(columns: Columns, roles: ColumnMapping, name: str) -> Dataset:
 
 
 def rows_in(paths: Sequence[Path]) -> int:
-    """Count the rows of files without reading them.
-
-    Raises InputError if one cannot be read.
-    """
+    """Count the rows of files without reading them; InputError if one cannot be read."""
     total = 0
     for path in paths:
         with _refusing_damage(path.name):
@@ -210,8 +203,10 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
 #: Rows the map and bins of equal mass are made of, from so many places of the files.
 SAMPLE_ROWS = 100_000
 _SAMPLE_PLACES = 64
-#: Rows in memory at a time, and cells that are held before they are joined.
-_BATCH_ROWS = 2**18
+#: Rows read at a time, and so many batches summed at once: more share a cell.
+_BATCH_ROWS, _SUMMED_BATCHES = 2**18, 4
+#: Scores of complete vectors whose mean is wanted.
+_SCORES = {"NLL": row_nll, "Brier": row_brier}
 FORMS = (form_of(ColumnMapping), form_of(ConfidenceBins), *EMBEDDING_FORMS)
 _KIND = Kind("lore-plan-of-sums", "a plan of sums", "--sums", FORMS, compressed=True)
 
@@ -244,39 +239,41 @@ class Plan:
 
     def sums(self, part: Partition) -> LocalErrorSums:
         """Sum the rows of a part; InputError, which names the file, if a value breaks a rule."""
-        return LocalErrorSums.joined(self._batches(part))
-
-    def _batches(self, part: Partition) -> Iterator[LocalErrorSums]:
-        yield LocalErrorSums.nothing(
+        total = LocalErrorSums.nothing(
             self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
-        level = 0
-        for extract in part.extracts(_BATCH_ROWS, self.columns):
-            rows = self.dataset(extract)
-            if rows is not None:
-                sums = self.sums_of_rows(rows, level)
-                level = max(level, sums.cells.level)
-                yield sums
+        datasets = map(self.dataset, part.extracts(_BATCH_ROWS, self.columns))
+        values = (self._values(rows) for rows in datasets if rows is not None)
+        while batches := list(itertools.islice(values, _SUMMED_BATCHES)):
+            total += self._sums(np.hstack(batches), total.cells.level)
+        return total
 
-    def sums_of_rows(self, rows: Dataset, level: int = 0) -> LocalErrorSums:
-        """Sum rows in memory; ``level``: one that the cells are known to come to."""
-        chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
-        target_rows = rows.target(chosen)
-        scores = {}
-        if rows.complete:
-            scores["NLL"] = row_nll(rows.probabilities, rows.labels)
-            scores["Brier"] = row_brier(rows.probabilities, rows.labels)
+    def sums_of_rows(self, rows: Dataset) -> LocalErrorSums:
+        """Sum rows in memory."""
+        return self._sums(self._values(rows))
+
+    def _values(self, rows: Dataset) -> Floats:
+        """Return confidence, outcome, coordinates and, of complete vectors, scores, a line each."""
         if rows.features is None:
             raise InputError(f"'{rows.name}' must have features; it has none.")
+        chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
+        target_rows, points = rows.target(chosen), self.embedding.transform(rows.features)
+        scores = [of(rows.probabilities, rows.labels) for of in _SCORES.values() if rows.complete]
+        return np.vstack([target_rows.confidence, target_rows.outcome, points.T, *scores])
+
+    def _sums(self, values: Floats, level: int = 0) -> LocalErrorSums:
+        """Sum what :meth:`_values` returns; ``level``: one that the cells are known to come to."""
+        confidence, outcome, *others = values
+        d = self.embedding.n_components
         return LocalErrorSums.of(
-            target_rows.confidence,
-            target_rows.outcome,
-            self.embedding.transform(rows.features),
+            confidence,
+            outcome,
+            np.column_stack(others[:d]),
             bins=self.bins,
             max_cells=self.max_cells,
             map_digest=self.digest,
             at_least_level=level,
-            scores=scores,
+            scores=dict(zip(_SCORES, others[d:], strict=False)),
         )
 
     @property

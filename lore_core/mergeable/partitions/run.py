@@ -248,14 +248,10 @@ def sample_rows(
     given = mapping or ColumnMapping()
     known = guess(columns_of_extracts([first]), given)
     column = known.split if split is not None else None
-    total = sum(part.n_rows for part in parts)
     counts = [part.n_rows for part in parts]
-    if column:
-        counts, done = [], 0
-        for part in parts:
-            counts.append(int(_eligible(part, known, split).sum()))
-            done += part.n_rows
-            tell(progress, 0.3 * done / total, f"{done:,} of {total:,} rows looked at")
+    for k, part in enumerate(parts if column else ()):
+        counts[k] = int(_eligible(part, known, split).sum())
+        tell(progress, 0.3 * (k + 1) / len(parts), f"rows of {part.name} counted")
     n_total = sum(counts)
     if not n_total:
         raise InputError(f"'{parts[0].name}' must have {split} rows; the column says of none.")

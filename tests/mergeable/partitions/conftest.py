@@ -45,7 +45,7 @@ def watched_part():
     def of(part, *, log=None, flag=None, kills=True):
         # (A class within a function is sent to other processes as it is, not by its name.)
         class Watched(Partition):
-            def batches(self, n_rows, columns=None):
+            def extracts(self, n_rows, columns=None):
                 if log is not None:
                     with log.open("a") as file:
                         file.write(f"{self.name}\n")
@@ -53,7 +53,7 @@ def watched_part():
                     if flag is not None:
                         flag.touch()
                     os.kill(os.getpid(), signal.SIGKILL)
-                return Partition.batches(self, n_rows, columns)
+                return Partition.extracts(self, n_rows, columns)
 
         return Watched(**dataclasses.asdict(part))
 

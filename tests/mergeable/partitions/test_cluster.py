@@ -59,10 +59,10 @@ from lore_core.mergeable.partitions import run
 
 def deadly(part, scheduler, asking):
     class Deadly(mergeable.Partition):
-        def batches(self, n_rows, columns=None):
+        def extracts(self, n_rows, columns=None):
             if os.getpid() != asking:
                 os.kill(scheduler, signal.SIGKILL)
-            return mergeable.Partition.batches(self, n_rows, columns)
+            return mergeable.Partition.extracts(self, n_rows, columns)
     return Deadly(**dataclasses.asdict(part))
 
 def parts_of(paths, real=mergeable.partitions_of):
