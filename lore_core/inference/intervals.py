@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
@@ -20,6 +19,7 @@ from lore_core.data.validation import Points, as_coordinates, as_rows, check_int
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
+from lore_core.kernel_sums.plain import distances
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.means import TIE, central_interval
@@ -239,7 +239,7 @@ def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Float
     ends = np.flatnonzero(np.diff(index, prepend=-1, append=-1))
     bins = [slice(*between) for between in pairwise(ends)]
     with np.errstate(over="ignore", under="ignore"):
-        kernels = [np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth) for rows in bins]
+        kernels = [np.exp(distances(z[rows], z[rows]) / -bandwidth) for rows in bins]
     before = sums = np.zeros((1, len(z)))
 
     def product(values: Floats) -> Floats:

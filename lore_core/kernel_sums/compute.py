@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,6 @@ from lore_core.kernel_sums.grid import as_passes
 from lore_core.kernel_sums.plain import plain_means, plan_plain
 from lore_core.kernel_sums.prepare import Problem, arrange
 from lore_core.kernel_sums.schedule import Plan, Step, Workers
-
-try:
-    from scipy.spatial import cKDTree
-except ImportError:  # then every source is looked at, which is slower and as exact
-    cKDTree = None  # noqa: N816 - scipy's name
 
 #: False for a process that only applies a shipped recalibrator, which may have numpy alone.
 try:
@@ -190,11 +186,9 @@ class GroupSources:
         self._sources = problem.sources[self.members]
         self._values = np.ascontiguousarray(problem.weights[self.members].T)
         # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
-        self._tree: cKDTree | None = None
         few = self._sources.shape[1] <= 3
-        if cKDTree is not None and few and np.abs(self._sources).max() < _SEARCHABLE:
-            # Sliding midpoints cope with many duplicates; medians do not.
-            self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
+        is_searchable = few and np.abs(self._sources).max() < _SEARCHABLE
+        self._tree = _search_tree(self._sources) if is_searchable else None
 
     def repair(self, rows: Ints, bandwidth: float, mean: Floats, size: Floats | None) -> None:
         """Replace the means (m, n_t) and effective sizes of some targets."""
@@ -216,6 +210,15 @@ class GroupSources:
             _write(rows, *all_pairs, mean, size)
 
 
+def _search_tree(points: Floats) -> Any:
+    try:
+        from scipy.spatial import cKDTree
+    except ImportError:  # then every source is looked at, which is slower and as exact
+        return None
+    # Sliding midpoints cope with many duplicates; medians do not.
+    return cKDTree(points, balanced_tree=False, compact_nodes=False)
+
+
 def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Floats | None) -> None:
     mean[:, rows] = means
     if size is not None:
@@ -223,7 +226,7 @@ def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Flo
 
 
 def _nearest_means(
-    tree: cKDTree, values: Floats, points: Floats, own: Ints, count: int, bandwidth: float
+    tree: Any, values: Floats, points: Floats, own: Ints, count: int, bandwidth: float
 ) -> tuple[Mask, Floats, Floats]:
     """Return which targets their ``count`` nearest sources settle, their means and sizes."""
     n = tree.n
