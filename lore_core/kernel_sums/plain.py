@@ -24,10 +24,10 @@ def plan_plain(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pla
         distance = distances(layout.coordinates[:, a:b].T, layout.coordinates[:, c:e].T)
         if problem.exclude_self:
             distance[np.arange(b - a), np.arange(a, b) - c] = np.inf
-        upto = 0
-        for h, first in now.wanted.items():
+        upto, k = 0, distance
+        for (h, first), is_square in zip(now.wanted.items(), now.grid[1], strict=True):
             with np.errstate(under="ignore", over="ignore"):
-                k = np.exp(distance / -h)
+                k = np.square(k) if is_square else np.exp(distance / -h)
             found = layout.weights[first:, c:e] @ k.T
             sums[upto : upto + len(found), a:b] = found
             upto += len(found)
