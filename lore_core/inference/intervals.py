@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
@@ -20,6 +19,7 @@ from lore_core.data.validation import Points, as_coordinates, as_rows, check_int
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
+from lore_core.kernel_sums.plain import distances
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.means import TIE, central_interval
@@ -36,8 +36,6 @@ _MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _LEAST_HELD, _MOST_HELD = 2_000, 2**23
 #: Sums of equal values may be rounded differently: so many decimals keep them equal.
 _DECIMALS = 12
-#: Share of values other than 0 up to which products of sparse matrices are faster.
-_SPARSE = 0.07
 #: Bins with so many rows are drawn as a whole.
 MANY_ROWS = 5_000
 #: Rows × methods whose global metrics alone are simulated within some seconds.
@@ -232,27 +230,23 @@ def _local_parts(
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:
-    """Return what sums values (m, n) within sorted bins; of few pairs it holds kernel values."""
-    if len(z) < _LEAST_HELD or np.square(np.bincount(index)).sum() > _MOST_HELD:
+    """Return what sums values (m, n) within sorted bins; in space few pairs' kernels are held."""
+    if len(z) < _LEAST_HELD or z.shape[1] != 3 or np.square(np.bincount(index)).sum() > _MOST_HELD:
         how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
         return lambda values: laplacian_sums(z, None, values.T, **how).T
     ends = np.flatnonzero(np.diff(index, prepend=-1, append=-1))
     bins = [slice(*between) for between in pairwise(ends)]
     with np.errstate(over="ignore", under="ignore"):
-        kernels = [np.exp(cdist(z[rows], z[rows], "cityblock") / -bandwidth) for rows in bins]
+        kernels = [np.exp(distances(z[rows], z[rows]) / -bandwidth) for rows in bins]
     before = sums = np.zeros((1, len(z)))
 
     def product(values: Floats) -> Floats:
         nonlocal before, sums
         # Most outcomes are those that were drawn for the accuracies before.
-        change, before, sums = values - before, values, sums + np.zeros((len(values), 1))
+        change = sparse.csr_array(values - before)
+        before, sums = values, sums + np.zeros((len(values), 1))
         for rows, kernel in zip(bins, kernels, strict=True):
-            part = change[:, rows]
-            line, column = np.nonzero(part != 0)
-            if len(line) < _SPARSE * part.size:
-                starts = np.searchsorted(line, np.arange(len(part) + 1))
-                part = sparse.csr_array((part[line, column], column, starts), part.shape)
-            sums[:, rows] += part @ kernel
+            sums[:, rows] += change[:, rows] @ kernel
         return np.round(sums, _DECIMALS)
 
     return product

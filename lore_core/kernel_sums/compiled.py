@@ -9,6 +9,7 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from lore_core.kernel_sums.cache_files import KERNEL, kernel_folder, read_sealed, write_sealed
@@ -25,10 +26,12 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         key = hashlib.sha256(repr(self._index_key(sig, codegen)).encode()).hexdigest()
         return self._cache_path / f"{self._name}-{key[:16]}{KERNEL}"
 
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
         content = read_sealed(self._path(sig, target_context.codegen()))
         if content is None:
             return None
+        # (Machine code needs numba's memory; only compiling needs all that can be compiled.)
+        rtsys.initialize(target_context)
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def _save_overload(self, sig: Any, data: Any) -> None:

@@ -21,8 +21,8 @@ try:
     HAS_NUMBA = find_spec("numba") is not None
 except ImportError:
     HAS_NUMBA = False
-#: Nanoseconds of numpy's sums that pay for loading the kernels, and for compiling them.
-_LOADING_COST, _COMPILING_COST = 1e9, 2e10
+#: Nanoseconds of numpy's sums after which kernels are loaded (in 4e8: more will follow), compiled.
+_LOADING_COST, _COMPILING_COST = 1e8, 1e10
 #: About what numpy took for sums in this process, in nanoseconds.
 _plain_costs: list[float] = []
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
@@ -41,12 +41,10 @@ def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
         np.bincount(groups + 1, minlength=problem.n_groups + 1)[1:]
         for groups in (problem.target_groups, problem.source_groups)
     )
-    of_a_pair = 10.0 + (30.0 + m / 4) * len(wanted)
+    of_a_pair = 8.0 + problem.targets.shape[1] + (6.0 + m / 8) * len(wanted)
     _plain_costs.append(float(targets @ sources) * of_a_pair)
     cost = sum(_plain_costs)
-    if cost < _LOADING_COST:
-        return True
-    return cost < _COMPILING_COST and not is_complete(kernel_folder())
+    return cost < _LOADING_COST or (cost < _COMPILING_COST and not is_complete(kernel_folder()))
 
 
 def compute_sums(

@@ -21,13 +21,13 @@ def plan_plain(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pla
 
     def add(a: int, b: int, c: int, e: int) -> None:
         """Add to targets [a, b) the terms of sources [c, e)."""
-        distance = _distances(layout.coordinates[:, a:b].T, layout.coordinates[:, c:e].T)
+        distance = distances(layout.coordinates[:, a:b].T, layout.coordinates[:, c:e].T)
         if problem.exclude_self:
             distance[np.arange(b - a), np.arange(a, b) - c] = np.inf
-        upto = 0
-        for h, first in now.wanted.items():
+        upto, k = 0, distance
+        for (h, first), is_square in zip(now.wanted.items(), now.grid[1], strict=True):
             with np.errstate(under="ignore", over="ignore"):
-                k = np.exp(distance / -h)
+                k = np.square(k) if is_square else np.exp(distance / -h)
             found = layout.weights[first:, c:e] @ k.T
             sums[upto : upto + len(found), a:b] = found
             upto += len(found)
@@ -41,7 +41,8 @@ def plan_plain(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pla
     return [phase], sum(step.cost for step in phase)
 
 
-def _distances(points: Floats, sources: Floats) -> Floats:
+def distances(points: Floats, sources: Floats) -> Floats:
+    """Return L1 distances (n_t, n_s)."""
     total = np.zeros((len(points), len(sources)))
     with np.errstate(over="ignore"):
         for k in range(points.shape[1]):
@@ -62,10 +63,10 @@ def plain_means(
     for start in range(0, len(points), count):
         rows = slice(start, start + count)
         scale = 1.0
-        distance = _distances(points[rows], sources)
+        distance = distances(points[rows], sources)
         if np.isinf(distance).any():
             scale = _OVERFLOW_SCALE
-            distance = _distances(points[rows] * scale, sources * scale)
+            distance = distances(points[rows] * scale, sources * scale)
         left_out = np.flatnonzero(own[rows] >= 0)
         distance[left_out, own[rows][left_out]] = np.inf
         distance -= distance.min(axis=1, keepdims=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import fft, optimize
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
@@ -17,6 +16,8 @@ from lore_core.metrics.means import central_interval
 _MOST_LEVELS = 2000
 #: Steps of the grid of the smooth ECE, whose error is of the order of their square.
 _STEPS = 2000
+#: Halvings of the range in which the bandwidth is the error itself.
+_HALVINGS = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,9 @@ def _levels(c: Floats) -> tuple[Ints, Ints]:
 
 
 def _isotonic(mean: Floats, mass: Floats) -> Floats:
-    return np.asarray(optimize.isotonic_regression(mean, weights=mass).x)
+    from scipy.optimize import isotonic_regression  # slow to import
+
+    return np.asarray(isotonic_regression(mean, weights=mass).x)
 
 
 def _simulated(
@@ -158,17 +161,19 @@ def smooth_calibration_error(
     bandwidth σ* that is the error itself, on a grid of 2,000 steps. See docs/method.md.
     """
     c, a = as_rows(confidence, outcome)
-    # Middles of cells, so that the reflection at 0 and 1 is that of the cosine transform.
+    # Middles of cells, so that the reflection at 0 and 1 repeats whole cells.
     position = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
     left = np.minimum(position.astype(np.int64), _STEPS - 2)
     share = position - left
     residual = weighed(a - c, as_weights(weights, len(c))) / len(c)
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)
-    waves = fft.dct(sums, type=2)
+    waves = np.fft.rfft(np.concatenate([sums, sums[::-1]]))
 
-    def excess(sigma: float) -> float:
-        damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
-        return float(np.abs(fft.idct(damped, type=2)).sum()) - sigma
-
-    return float(optimize.brentq(excess, 0.0, 1.0))
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        sigma = (low + high) / 2
+        damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(len(waves))))
+        error = np.abs(np.fft.irfft(damped)[:_STEPS]).sum()
+        low, high = (sigma, high) if error > sigma else (low, sigma)
+    return low

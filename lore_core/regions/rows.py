@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.spatial import cKDTree
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
@@ -154,6 +153,8 @@ def class_positions(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.D
 def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]:
     """Return L1 distances to the k nearest points, and these, both of shape (n_queries, k)."""
     if points.shape[1] <= _TREE_DIMENSIONS:
+        from scipy.spatial import cKDTree  # brings much of scipy
+
         tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
         distance, neighbour = tree.query(queries, k=np.arange(1, k + 1), p=1, workers=-1)
         return distance, neighbour

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
 from lore_core.comparison.effects import compare_groups, compare_rewards
@@ -205,12 +206,13 @@ def _subgroups(findings: Findings, progress: Progress | None) -> None:
     findings.search = identified(search, findings.view.evaluation, findings.saved)
     if findings.for_figures:
         return
-    findings.verdict = where.verdict_of(findings.view, findings.search)
+    overall = where.overall_of(findings.view)
+    findings.verdict = where.verdict_of(findings.view, findings.search, overall=overall)
     found = (
         None if findings.verdict.level == "good" else methods.remaining_of(findings.view, progress)
     )
     if found is not None:
-        findings.remaining = found.sentence(where.overall_of(findings.view))
+        findings.remaining = found.sentence(overall)
     findings.compositions = where.compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
         findings.gains = methods.gains_of(findings.view)
@@ -244,11 +246,11 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             "calibration file, or split the rows."
         )
     view, draws = findings.view, findings.settings.n_draws
-    known = methods.recalibrators_of(view)  # (without features only global ones)
+    offered = methods.recalibrators_of(view)  # (without features only global ones)
     wanted = findings.settings.methods
     if wanted is None:
         wanted = tuple(method.label for method in standard_recalibrators())
-    chosen = [known[name] for name in wanted if name in known]
+    chosen = [offered[name] for name in wanted if name in offered]
     if not chosen:
         return "All recalibrators asked for need features, and these data have none."
     own = part_of(progress, 0.0, 0.9)
@@ -262,12 +264,12 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             view, chosen, options, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
-        result = findings.comparison
+        result, known, curves = findings.comparison, findings.curve, findings.method_curves
         shown = methods.drawn_first(result) if findings.for_figures else list(result.datasets)
-        findings.method_curves = {
-            label: where.curve_of(findings.view, confidence=result.datasets[label].confidence)
-            for label in shown
-        }
+        for label in shown:
+            c = result.datasets[label].confidence
+            same = view.target == TOP_LABEL and np.array_equal(c, view.target_rows.confidence)
+            curves[label] = known if known and same else where.curve_of(view, confidence=c)
     return None
 
 
@@ -307,11 +309,9 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     )
     view = findings.view
     if view.calibration is not None or view.dataset.weights is not None:
+        known = findings.gains if view.target == TOP_LABEL else None
         findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
-            view,
-            wrong_cost=settings.wrong_cost,
-            unsure_cost=settings.unsure_cost,
-            known=findings.gains if view.target == TOP_LABEL else None,
+            view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost, known=known
         )
 
 
