@@ -337,10 +337,10 @@ def test_signs_differ_without_colours(charts):
 
 def test_several_methods_differ_without_colours(plain):
     """Each has dashes of its own, two only their shades of grey; a solid one is the first."""
-    lines = [Line(RAMP, RAMP / 10, Tint(f"m{k}"), name=f"{k}") for k in range(10)]
+    lines = [Line(RAMP, RAMP / 10, Tint(f"m{k}"), name=f"{k}") for k in range(17)]
     drawn = [item.dashes for item in own(plain(*lines).drawing(), Stroke)]
     assert drawn[0] == []
-    assert len({tuple(dashes) for dashes in drawn}) == len(drawn) == 10
+    assert len({tuple(dashes) for dashes in drawn}) == len(drawn) == 17
     assert all(not item.dashes for item in own(plain(*lines[:2]).drawing(), Stroke))
 
 
