@@ -392,7 +392,7 @@ class _Frame:
 
     def _draw_dots(self, mark: Dots) -> None:
         n, add, radius = len(mark.x), self.drawing.add, mark.size / 2 * self.thin
-        if self.panel.y.ticks:  # several beside a name
+        if mark.group:  # with intervals of others beside them
             radius = min(radius, _IN_ROW * self.drawing.type_size)
         tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
         own = () if isinstance(mark.hover, Hover) else mark.hover
