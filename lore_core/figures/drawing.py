@@ -48,7 +48,11 @@ _METHOD_DASHES = """
 for _number, _lengths in enumerate(_METHOD_DASHES.split(",")):
     _DASHES[f"m{_number}"] = tuple(map(float, _lengths.split()))
 #: Fonts that readers of a PDF have, for letters that Source Sans 3 lacks: first and last of them.
-_ASIAN = {"HYGothic-Medium": "가힣", "HeiseiKakuGo-W5": "ぁヿ", "STSong-Light": "一鿿"}
+_ASIAN = {
+    "HYGothic-Medium": ("가", "힣"),
+    "HeiseiKakuGo-W5": ("ぁ", "ヿ"),
+    "STSong-Light": ("一", "鿿"),
+}
 #: A circle as four curves: its points, and those between that they bend towards.
 _TURNED = np.outer(1j ** np.arange(5), [1, 1 + 0.5523j, 0.5523 + 1j]).ravel()[:13]
 _CIRCLE = np.column_stack([_TURNED.real, _TURNED.imag])
@@ -306,7 +310,7 @@ def _png(pixels: NDArray[np.uint8], dpi: float = UNITS_PER_INCH, level: int = 6)
     chunks = {
         b"IHDR": struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0),
         b"pHYs": struct.pack(">IIB", per_metre, per_metre, 1),
-        b"IDAT": zlib.compress(np.insert(steps, 0, _UP, axis=1), level),
+        b"IDAT": zlib.compress(np.insert(steps, 0, _UP, axis=1).data, level),
         b"IEND": b"",
     }
     written = (

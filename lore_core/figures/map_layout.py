@@ -285,7 +285,7 @@ def _stretched(
     low, high = (values[k.clip(0, most)] for k in (below, below + 1))
     low += (at - below).astype(np.float32)[:, None] * (high - low)
     low[(at < -0.5) | (at >= most + 0.5)] = 0
-    return low
+    return np.asarray(low)
 
 
 def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:
