@@ -179,6 +179,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--save", type=Path)
     folder = parser.parse_args().save
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     charts, (picture, scene, rows) = charts_of_pages()
     with chromium() as browser:
         page = browser.new_page(color_scheme="light")

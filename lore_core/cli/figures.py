@@ -62,18 +62,16 @@ def figures(
     require_packages()
     with Progress() as progress:
         charts, rows = _collect(given, options, progress)
-        files = {
-            f"{name}.{kind}": exported(chart, kind, **size)
-            for name, chart in charts.items()
-            for kind in kinds
-        }
         width, printed = size["width_mm"], [kind for kind in kinds if kind in PRINTED]
-        row_width = max(width, _ROW_WIDTH)
-        for name, row in rows.items() if printed else ():
-            drawing = side_by_side(row, width_mm=row_width, font_pt=size["font_pt"])
-            files |= {f"{name}.{kind}": drawing.written(kind) for kind in printed}
+        row_width, font_pt = max(width, _ROW_WIDTH), size["font_pt"]
+        wide = {name: row_caption(row) for name, row in rows.items() if printed}
+        drawings = {name: chart.drawing(**size) for name, chart in charts.items() if printed}
+        for name in wide:
+            drawings[name] = side_by_side(rows[name], width_mm=row_width, font_pt=font_pt)
+        files = {f"{of}.{kind}": drawings[of].written(kind) for of in drawings for kind in printed}
+        for kind in {*kinds}.difference(printed):
+            files |= {f"{name}.{kind}": exported(chart, kind) for name, chart in charts.items()}
     command = shlex.join(["lore", *click.get_current_context().obj])
-    wide = {name: row_caption(row) for name, row in rows.items() if printed}
     text = [markdown(chart, f"{name}.{kinds[0]}") for name, chart in charts.items()]
     text += [markdown(chart, f"{name}.{printed[0]}") for name, chart in wide.items()]
     files["captions.md"] = "\n\n".join([*text, f"```sh\n{command}\n```\n"]).encode()

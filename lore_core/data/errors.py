@@ -15,7 +15,7 @@ EXTRA_OF = {
     "jinja2": "figures",
     "PIL": "figures",
     "reportlab": "figures",
-    "resvg_py": "figures",
+    "pypdfium2": "figures",
     "openTSNE": "maps",
     "umap": "maps",
     "anywidget": "notebook",

@@ -77,7 +77,7 @@ class Chart(ABC):
 
         ``height_mm``: by default what it needs. Raises InputError if a size is out of range.
         """
-        require("A drawing", "PIL", "reportlab", "resvg_py")
+        require("A drawing", "PIL", "reportlab", "pypdfium2")
         from lore_core.figures.drawing import POINTS_PER_INCH, UNITS_PER_INCH, units
 
         width = units(width_mm, "width_mm", 30.0)

@@ -15,7 +15,7 @@ from lore_core.figures.drawing import (
     Drawing,
     beside,
 )
-from lore_core.figures.style import escape
+from lore_core.figures.style import INK, PAPER, escape
 
 if TYPE_CHECKING:
     from lore_core.figures.chart import Chart
@@ -61,14 +61,20 @@ def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
 
     ``script``: path of a ``plotly.min.js`` that several files can share, not in the file itself.
     """
-    page = chart.figure.to_html(
-        full_html=True,
+    picture = chart.figure.to_html(
+        full_html=False,
         include_plotlyjs=True if script is None else script,
         config=plot_config(chart),
         div_id=f"lore-lens-{chart.name}",
     )
-    foot = f'<p style="font: 13px sans-serif">{escape(chart.how_to_read)}</p>'
-    return str(page).replace("</body>", f"{foot}</body>").encode()
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(chart.title)}</title></head>"
+        f'<body style="margin: 0; background: {PAPER[chart.mode]}">{picture}'
+        f'<p style="font: 14px/1.5 sans-serif; margin: 8px; max-width: 48em; '
+        f'color: {INK[chart.mode]}">{escape(chart.how_to_read)}</p></body></html>'
+    ).encode()
 
 
 def latex(chart: Chart, file: str, width_mm: float) -> str:

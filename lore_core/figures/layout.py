@@ -38,16 +38,18 @@ if TYPE_CHECKING:
 _HIGH, _HIGHEST, _LOWEST = 0.56, 300.0, 40.0
 #: Width at which lines and dots are as thick as on the screen, and least share of it.
 _DESIGN_WIDTH, _THINNEST = 700.0, 0.6
-#: Letters a name may have, and share of the width that names may take.
-_LONGEST, _NAMES = 20, 0.4
+#: Letters a name may have, share of the width that names may take, and width of a legend's keys
+#: in sizes of the text: two dashes of every method.
+_LONGEST, _NAMES, _KEY = 20, 0.4, 2.4
 #: Room beyond the outermost values, as a share of what lies between them.
 _PAD = 0.06
 #: Between two labels of an axis, in widths of the longest, and most of them.
 _APART, _MOST_TICKS = 1.6, 6
 #: Shades of a scale on each side of 0, and lines that need no dashes to be told apart.
 _BAR_SHADES, _FEW_LINES = 64, 2
-#: Units that a dot may lie outside of the frame; beside a scale of colours.
-_CUT, _EDGE = 0.01, 4.0
+#: Units that a dot may lie outside of the frame; beside a scale of colours. Largest radius of dots
+#: beside a name, in sizes of the text.
+_CUT, _EDGE, _IN_ROW = 0.01, 4.0, 0.22
 
 
 def panel_drawing(
@@ -115,8 +117,8 @@ def _foot(
     listable = [mark for mark in marks if picture.legend or isinstance(mark, Rule | Band)]
     named = {mark.name: mark for mark in listable if mark.name and mark.listed}
     listed = [mark for name, mark in named.items() if name not in beside]
-    texts = [fitting(mark.name, width - 4 * size, size) for mark in listed]
-    places = flow(texts, width, size, 3.2 * size)
+    texts = [fitting(mark.name, width - (_KEY + 2) * size, size) for mark in listed]
+    places = flow(texts, width, size, (_KEY + 1.4) * size)
     n_rows = places[-1][0] + 1 if places else 0
     foot = Drawing(width, 1.35 * size * n_rows, "", type_size=size)
     for mark, text, (row, x) in zip(listed, texts, places, strict=True):
@@ -124,23 +126,25 @@ def _foot(
         middle = y - 0.33 * size
         match mark:
             case Line() | Rule():
-                ends = np.array([[x, middle], [x + 1.7 * size, middle]])
+                ends = np.array([[x, middle], [x + _KEY * size, middle]])
                 dash = _dash(mark, panels) if isinstance(mark, Line) else mark.dash
-                foot.add(Stroke([ends], tint.meaning, 1.5, dash, tint.alpha))
+                foot.add(Stroke([ends], tint.meaning, 1.2, dash, tint.alpha))
             case Dots():
-                foot.add(Disc(x + 0.85 * size, middle, 0.3 * size, tint.meaning, tint.alpha))
+                foot.add(Disc(x + _KEY / 2 * size, middle, 0.3 * size, tint.meaning, tint.alpha))
             case _:
-                box = x, middle - 0.35 * size, 1.7 * size, 0.7 * size
+                box = x, middle - 0.35 * size, _KEY * size, 0.7 * size
                 foot.box(*box, tint.meaning, tint.alpha)
-        foot.add(Words(text, x + 2.1 * size, y))
+        foot.add(Words(text, x + (_KEY + 0.4) * size, y))
     return foot
 
 
 def _dash(line: Line, panels: Sequence[Panel]) -> str:
-    """Return the dashes of a line; those of several methods are told apart by them."""
+    """Return the dashes of a line; curves of several methods are told apart by them."""
     colors = {mark.tint.meaning for mark in panels[0].marks if isinstance(mark, Line)}
-    is_varied = len(colors) > _FEW_LINES and line.tint.meaning[0] == "m" and line.dash == "solid"
-    return line.tint.meaning if is_varied else line.dash
+    is_curve = (
+        line.tint.meaning[0] == "m" and line.dash == "solid" and line.group in ("", line.name)
+    )
+    return line.tint.meaning if is_curve and len(colors) > _FEW_LINES else line.dash
 
 
 def _tint_of(mark: Mark) -> Tint:
@@ -388,6 +392,8 @@ class _Frame:
 
     def _draw_dots(self, mark: Dots) -> None:
         n, add, radius = len(mark.x), self.drawing.add, mark.size / 2 * self.thin
+        if mark.group:  # with intervals of others beside them
+            radius = min(radius, _IN_ROW * self.drawing.type_size)
         tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
         own = () if isinstance(mark.hover, Hover) else mark.hover
         titles = [hover.text for hover in own] or [""] * n

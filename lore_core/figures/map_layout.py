@@ -254,11 +254,11 @@ class _View:
         quads = np.stack([flat[corner] for corner in corners], axis=2) - _MARGIN
         mean, near = (np.mean([of[corner] for corner in corners], axis=0) for of in (height, depth))
         colors, draw = colored(mean, scale), ImageDraw.Draw(image)
-        rows, columns = np.nonzero(np.isfinite(mean))
-        for k in np.argsort(near[rows, columns], kind="stable").tolist():
-            at = rows[k], columns[k]
-            fill = tuple(colors[at].tolist())
-            draw.polygon((quads[at] * per_unit).ravel().tolist(), fill=fill, outline=fill)
+        shown = np.isfinite(mean)
+        order = np.argsort(near[shown], kind="stable")
+        shapes = (quads[shown][order] * per_unit).reshape(-1, 8).tolist()
+        for shape, color in zip(shapes, colors[shown][order].tolist(), strict=True):
+            draw.polygon(shape, fill=tuple(color), outline=tuple(color))
         self._pixels(np.asarray(image))
 
 
@@ -270,13 +270,22 @@ def _between(
     size: tuple[int, int],
 ) -> NDArray[np.float32]:
     """Return pixels of a window, from its upper left, between values at even nodes; 0 beyond."""
-    (left, low), (right, high) = (
-        (ends - [x[0], y[0]]) / [x[1] - x[0], y[1] - y[0]] + 0.5 for ends in window
-    )
-    box = left, len(y) - high, right, len(y) - low
-    image = Image.fromarray(np.ascontiguousarray(values[::-1], dtype=np.float32))
-    extent, linear = Image.Transform.EXTENT, Image.Resampling.BILINEAR
-    return np.asarray(image.transform(size, extent, box, resample=linear))
+    (left, low), (right, high) = window
+    across = _stretched(values.astype(np.float32).T, x, left, right, size[0])
+    return _stretched(across.T, y, high, low, size[1])
+
+
+def _stretched(
+    values: NDArray[np.float32], nodes: Floats, first: float, last: float, n: int
+) -> NDArray[np.float32]:
+    """Return values along the first axis at n pixels from a first to a last place."""
+    at = first + (np.arange(n) + 0.5) / n * (last - first)
+    at, most = (at - nodes[0]) / (nodes[1] - nodes[0]), len(nodes) - 1
+    below = np.floor(at).astype(np.intp)
+    low, high = (values[k.clip(0, most)] for k in (below, below + 1))
+    low += (at - below).astype(np.float32)[:, None] * (high - low)
+    low[(at < -0.5) | (at >= most + 0.5)] = 0
+    return np.asarray(low)
 
 
 def _row_colors(rows: MapRows, scale: ColorScale) -> NDArray[np.uint8]:

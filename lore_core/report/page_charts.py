@@ -136,7 +136,7 @@ def _maps(
 
 def figure_rows(findings: Findings, charts: Mapping[str, Chart]) -> dict[str, dict[str, Chart]]:
     """Choose charts that stand beside each other, by what is written over each."""
-    view, picture = findings.view, charts.get("landscape")
+    view, on, picture = findings.view, findings.picture_map, charts.get("landscape")
     chosen: dict[str, tuple[str, ...]] = {
         "overview": _OVERVIEW,
         "before_and_after": ("landscape_before", "landscape_after"),
@@ -146,14 +146,14 @@ def figure_rows(findings: Findings, charts: Mapping[str, Chart]) -> dict[str, di
         row: {charts[name].title: charts[name] for name in names if name in charts}
         for row, names in chosen.items()
     }
-    if isinstance(picture, LandscapePicture):
+    if isinstance(picture, LandscapePicture) and on is not None:
         text = f"{view.rows}, {view.map_name}"
         bare = replace(picture, points=None, worst=None, regions=(), labels=(), vivid=None)
-        bare, rows["bandwidths"] = replace(bare, subtitle=text), {}
-        for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES):
-            errors, name = where.errors_of(view.with_(gamma=gamma)), f"γ = {gamma:g}"
-            layer = Layer(name, (where.field_of(view, errors, on=findings.picture_map),))
-            rows["bandwidths"][name] = replace(bare, layers=(layer,))
+        gammas = view.gamma / _TIMES, view.gamma, view.gamma * _TIMES
+        fields = zip(gammas, where.fields_of(view, gammas, on), strict=True)
+        layers = [Layer(f"γ = {gamma:g}", (field,)) for gamma, field in fields]
+        bare = replace(bare, subtitle=text)
+        rows["bandwidths"] = {of.name: replace(bare, layers=(of,)) for of in layers}
     return {name: row for name, row in rows.items() if len(row) > 1}
 
 

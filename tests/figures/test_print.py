@@ -337,10 +337,10 @@ def test_signs_differ_without_colours(charts):
 
 def test_several_methods_differ_without_colours(plain):
     """Each has dashes of its own, two only their shades of grey; a solid one is the first."""
-    lines = [Line(RAMP, RAMP / 10, Tint(f"m{k}"), name=f"{k}") for k in range(10)]
+    lines = [Line(RAMP, RAMP / 10, Tint(f"m{k}"), name=f"{k}") for k in range(17)]
     drawn = [item.dashes for item in own(plain(*lines).drawing(), Stroke)]
     assert drawn[0] == []
-    assert len({tuple(dashes) for dashes in drawn}) == len(drawn) == 10
+    assert len({tuple(dashes) for dashes in drawn}) == len(drawn) == 17
     assert all(not item.dashes for item in own(plain(*lines[:2]).drawing(), Stroke))
 
 
@@ -423,11 +423,25 @@ def test_a_png_shows_what_is_drawn_and_no_more_of_a_part_than_its_box():
     outer = Drawing(192, 48, "two", type_size=10)
     outer.add_inside((24.0, 12.0, 36.0, 36.0), Area(left, "ink"))
     outer.place(drawing, 96, 0)
-    image = np.asarray(Image.open(io.BytesIO(outer.png(96))).convert("RGB"))
+    picture = Image.open(io.BytesIO(outer.png(96)))
+    assert picture.info["dpi"] == pytest.approx((96, 96), abs=0.02)
+    image = np.asarray(picture)
     assert image.shape == (48, 192, 3)
     shown = (106, 20, "over"), (176, 20, "under"), (26, 14, "ink"), (34, 34, "ink")
     for x, y, name in (*shown, (22, 20, "paper"), (30, 10, "paper"), (38, 20, "paper")):
         assert "#" + image[y, x].tobytes().hex() == palette("light")[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "font"), [("置信度 80 %", "STSong"), ("しんらい", "Heisei"), ("신뢰도", "HYGothic")]
+)
+def test_letters_of_asia_are_in_fonts_of_the_reader(text, font):
+    drawing = Drawing(96, 48, "words", type_size=10)
+    drawing.add(Words(text, 5, 20), Words("γ = 0.2", 5, 40))
+    (page,) = PdfReader(io.BytesIO(drawing.pdf())).pages
+    names = {str(of["/BaseFont"]) for of in page["/Resources"]["/Font"].values()}
+    assert any(font in name for name in names)
+    assert any("SourceSans3" in name for name in names)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -82,6 +82,7 @@ def group_figure(
         if gap
         else ABOUT_INTERVALS
     )
+    order = ", methods in the order of the legend" if len(reports) > 1 else ""
     x = Axis("confidence − accuracy" if gap else metric.upper(), "points")
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
@@ -90,8 +91,8 @@ def group_figure(
         title=_TITLES[metric],
         subtitle=rows,
         how_to_read=(
-            "Numbers behind the names are rows; lines are 95 % intervals. Faint dots are small "
-            f"groups, whose numbers are mostly noise. {meaning}"
+            f"Numbers behind the names are rows; lines are 95 % intervals{order}. Faint dots are "
+            f"small groups, whose numbers are mostly noise. {meaning}"
         ),
         alt=f"{_TITLES[metric]}, {n} groups, methods {', '.join(reports)}",
         name=f"groups-{metric}",

@@ -102,7 +102,7 @@ def landscape_figure(
     outside = ~np.logical_and(*inside)
     n_outside = int(outside.sum() if counts is None else counts[outside].sum())
     drawn = 0 if points is None else len(points)
-    of_all = "" if rows.startswith(f"{n_total:,} ") else f"{n_total:,} rows"
+    of_all = "" if f" {n_total:,} " in f" {rows}" else f"{n_total:,} rows"
     text = f"{drawn:,} of {n_total:,} rows drawn" if drawn else of_all
     text += f", {n_outside:,} outside the frame" if n_outside else ""
     regions = tuple(outlined_region(name, outline) for name, outline in found)

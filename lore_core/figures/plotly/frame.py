@@ -59,9 +59,7 @@ def frame(picture: Chart, n_names: int = 0) -> Options:
     mode, height = picture.mode, picture.height
     ink, quiet = INK[mode], NEUTRAL[mode]
     # Beside the title names would run into it; at the foot they take the lines they need.
-    legend: Options = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}
-    if n_names > 0:
-        height += _FOOT
+    foot: Options = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}
     return {
         "title": {
             "text": f"<b>{escape(picture.title)}</b>",
@@ -74,13 +72,13 @@ def frame(picture: Chart, n_names: int = 0) -> Options:
             "y": 1.0,
         },
         "margin": {"l": 8, "r": 8, "t": 62, "b": 8},
-        "height": height,
+        "height": height + _FOOT * (n_names > 0),
         "paper_bgcolor": PAPER[mode],
         "plot_bgcolor": PAPER[mode],
         "font": {"color": ink, "size": 12, "family": FONT},
         "hoverlabel": {"font": {"size": 12}, "align": "left"},
         "showlegend": n_names > 0,
-        "legend": {"orientation": "h", "bgcolor": "rgba(0,0,0,0)", **legend},
+        "legend": {"orientation": "h", "bgcolor": "rgba(0,0,0,0)", **foot},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ACCENT[mode]},
         "dragmode": "pan",
         "xaxis": axis(mode),

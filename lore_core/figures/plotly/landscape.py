@@ -33,8 +33,7 @@ _EYE = 2.1
 def landscape(picture: LandscapePicture) -> go.Figure:
     """Draw the field, the rows over it, and what is named."""
     mode, field, traces = picture.mode, picture.field, []
-    ink = INK[mode]
-    color = color_axis(picture.scale, mode)
+    ink, color = INK[mode], color_axis(picture.scale, mode)
     if field is not None:
         # Without a line around all rows a small bin floats in nowhere.
         faint = {"color": rgba(NEUTRAL[mode], 0.45), "width": 1, "smoothing": 1.3}
@@ -194,25 +193,13 @@ def space(picture: LandscapePicture) -> go.Figure:
     scene = _scene(picture.axis_names, ends, mode)
     if picture.view == "height":
         scene["zaxis"]["showticklabels"] = True
+    placed = [(of.name, dict(zip("xyz", of.at, strict=True))) for of in picture.labels]
+    on = rgba(PAPER[mode], 0.7)
     scene["annotations"] = [
-        annotation(
-            escape(place.name),
-            12,
-            INK[mode],
-            **dict(zip("xyz", place.at, strict=True)),
-            bgcolor=rgba(PAPER[mode], 0.7),
-        )
-        for place in picture.labels
+        annotation(escape(name), 12, INK[mode], **at, bgcolor=on) for name, at in placed
     ]
-    layout = frame(picture)
-    return figure(
-        traces,
-        layout
-        | {
-            "scene": scene | _boxed(picture.sides, camera),
-            "uirevision": f"{picture.axes} {camera}",
-        },
-    )
+    layout = frame(picture) | {"scene": scene | _boxed(picture.sides, camera)}
+    return figure(traces, layout | {"uirevision": f"{picture.axes} {camera}"})
 
 
 def _boxed(sides: Floats, camera: Camera) -> Options:
