@@ -353,11 +353,16 @@ def view_controls(
         say_vector_is_elsewhere()
     view = View(dataset, target, value, n_bins, binning, on)
     of_label = view.with_(target=TOP_LABEL) if target == ALL_CLASSES else view
-    st.session_state[_VIEW] = of_label  # (What other pages compute is not of all classes.)
+    note_view(of_label)  # (What other pages compute is not of all classes.)
     parts = [f"γ {value:g}" * has_features, f"{n_bins} bins", view.map_name if on else ""]
     parts.append("" if target == TOP_LABEL else plain(view.target_name))
     summary.caption(" · ".join(filter(None, parts)))
     return view if shows_vector else of_label
+
+
+def note_view(view: View) -> None:
+    """Note the view of the page that runs, for its exports and for what is computed when idle."""
+    st.session_state[_VIEW] = view
 
 
 def shown_view() -> View | None:

@@ -14,7 +14,7 @@ from lore_core.view.where import GRID_MIN_ROWS, GRID_PARTS, GRID_SHARE
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import linked, say_vector_is_elsewhere, target_control
+from pages.shared.controls import linked, note_view, say_vector_is_elsewhere, target_control
 from pages.shared.header import plain, question
 from pages.shared.session import current
 
@@ -85,6 +85,7 @@ with settings.popover("Settings", icon=":material/tune:", type="tertiary", width
     )
 say_vector_is_elsewhere()
 view = View(dataset, target)
+note_view(view)
 ranking, cut = compute.ranking(view, parts), min(parts, GRID_PARTS)
 ranked = list(ranking["variable"])
 known = [PREDICTED, TRUE, *(column for column, _, _ in columns(dataset.evaluation))]
