@@ -108,10 +108,10 @@ def _say_how_many_come_before(pages: int) -> None:
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
-    isolation.start_server()
     threading.Thread(target=prepare_first_page, daemon=True).start()
     POOL.warm()
     run_when_idle("warm", warm_pages)
+    run_when_idle("read", isolation.start_server)  # at once where a file is read before
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
         sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")

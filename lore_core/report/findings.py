@@ -4,13 +4,15 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
 from lore_core.comparison.effects import compare_groups, compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
-from lore_core.data.dataset import Dataset
+from lore_core.data.arrays import Floats
+from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
@@ -205,12 +207,13 @@ def _subgroups(findings: Findings, progress: Progress | None) -> None:
     findings.search = identified(search, findings.view.evaluation, findings.saved)
     if findings.for_figures:
         return
-    findings.verdict = where.verdict_of(findings.view, findings.search)
+    overall = where.overall_of(findings.view)
+    findings.verdict = where.verdict_of(findings.view, findings.search, overall=overall)
     found = (
         None if findings.verdict.level == "good" else methods.remaining_of(findings.view, progress)
     )
     if found is not None:
-        findings.remaining = found.sentence(where.overall_of(findings.view))
+        findings.remaining = found.sentence(overall)
     findings.compositions = where.compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
         findings.gains = methods.gains_of(findings.view)
@@ -265,10 +268,17 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         result = findings.comparison
         shown = methods.drawn_first(result) if findings.for_figures else list(result.datasets)
         findings.method_curves = {
-            label: where.curve_of(findings.view, confidence=result.datasets[label].confidence)
-            for label in shown
+            label: _curve_after(findings, result.datasets[label].confidence) for label in shown
         }
     return None
+
+
+def _curve_after(findings: Findings, confidence: Floats) -> BandwidthCurve:
+    view = findings.view
+    unchanged = np.array_equal(confidence, view.target_rows.confidence)
+    if findings.curve is not None and unchanged and view.target == TOP_LABEL:
+        return findings.curve
+    return where.curve_of(view, confidence=confidence)
 
 
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
@@ -308,7 +318,10 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     view = findings.view
     if view.calibration is not None or view.dataset.weights is not None:
         findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
-            view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost
+            view,
+            wrong_cost=settings.wrong_cost,
+            unsure_cost=settings.unsure_cost,
+            known=findings.gains if view.target == TOP_LABEL else None,
         )
 
 

@@ -204,10 +204,10 @@ def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
 
 
 def retraining_of(
-    view: View, *, wrong_cost: float, unsure_cost: float
+    view: View, *, wrong_cost: float, unsure_cost: float, known: GainEstimate | None = None
 ) -> tuple[str, pd.DataFrame | None, RewardParts | None]:
     """Say whether to recalibrate or retrain; what each step gains, also in rewards, if known."""
-    known = gains_of(view.with_(target=TOP_LABEL))
+    known = gains_of(view.with_(target=TOP_LABEL)) if known is None else known
     losses = None if known is None else known.losses()
     rewards = None if known is None else known.rewards(wrong_cost / unsure_cost)
     conclusion = conclude_retraining(

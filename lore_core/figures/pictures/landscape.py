@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import ndimage
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
@@ -328,6 +327,8 @@ def _extent(
 
 def outlined_region(name: str, outline: Outline) -> OutlinedRegion:
     """Write a region's name as far inside it as can be."""
+    from scipy import ndimage  # slow to import
+
     depth = ndimage.distance_transform_edt(np.pad(outline.inside > 0.5, 1))[1:-1, 1:-1]
     row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
     return OutlinedRegion(name, (float(outline.x[column]), float(outline.y[row])), outline)

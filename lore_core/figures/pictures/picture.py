@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS, signed_points
@@ -282,6 +281,8 @@ def value_marker(value: float, text: str) -> Rule:
 
 def spread_apart(places: Floats, gap: float) -> Floats:
     """Move rising places as little as needed (squares) so that neighbours are ``gap`` apart."""
+    from scipy.optimize import isotonic_regression  # slow to import
+
     steps = gap * np.arange(len(places))
     return np.asarray(isotonic_regression(places - steps).x + steps)
 
