@@ -19,6 +19,7 @@ from lore_core.data.binning import (
 from lore_core.data.defaults import N_BINS
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, Sizes, Values, refuse
+from lore_core.data.weights import weighed
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import joined_steps, rounded
 
@@ -138,7 +139,7 @@ class IsotonicRegression(Recalibrator):
 
     Notes
     -----
-    scikit-learn's pool-adjacent-violators fit of outcome on confidence by least squares. Its ends
+    Pool-adjacent-violators fit of outcome on confidence by least squares. Its ends
     are often exactly 0 or 1, where a single wrong row costs the likelihood its whole floor.
 
     A row of weight 2 is two rows.
@@ -154,12 +155,14 @@ class IsotonicRegression(Recalibrator):
     state_type = IsotonicState
 
     def _fit_on(self, calibration: Dataset, *_: object) -> IsotonicState:
-        from sklearn.isotonic import IsotonicRegression as Fit
+        from scipy.optimize import isotonic_regression  # slow to import
 
-        fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-        fit.fit(calibration.confidence, calibration.outcome, sample_weight=calibration.weights)
-        corners = np.asarray(fit.X_thresholds_, dtype=np.float64)
-        accuracy = np.asarray(fit.y_thresholds_, dtype=np.float64)
+        level, of_row = np.unique(calibration.confidence, return_inverse=True)
+        mass = np.bincount(of_row, calibration.weights)
+        right = np.bincount(of_row, weighed(calibration.outcome, calibration.weights))
+        rising = np.clip(isotonic_regression(right / mass, weights=mass).x, 0.0, 1.0)
+        ends = (np.diff(rising, prepend=-1) > 0) | (np.diff(rising, append=2) > 0)
+        corners, accuracy = level[ends], rising[ends]
         step, starts = _steps(accuracy)
         of_row = np.searchsorted(corners[starts], calibration.confidence, side="right") - 1
         return {"confidence": corners, "accuracy": accuracy, "count": np.bincount(of_row)[step]}
