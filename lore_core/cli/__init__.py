@@ -126,6 +126,8 @@ def _in_words(error: Exception) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``lore``; return 0, 1 for what the user can fix, 2 for a bad line, 130 after Ctrl-C."""
     _tidy_up_when_ended()
+    # OpenMP threads that spin while they wait steal the processor from what computes, or is drawn.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say_warning

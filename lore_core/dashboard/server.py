@@ -114,8 +114,6 @@ def serve(
                 atexit.register(shutil.rmtree, folder, ignore_errors=True)
                 open_in_browser(link, folder)
 
-    # OpenMP threads that spin while they wait steal the processor from the page being drawn.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     script, arguments = settings.command(find_app())
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]

@@ -232,8 +232,8 @@ def _local_parts(
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:
-    """Return what sums values (m, n) within sorted bins; of few pairs it holds kernel values."""
-    if len(z) < _LEAST_HELD or np.square(np.bincount(index)).sum() > _MOST_HELD:
+    """Return what sums values (m, n) within sorted bins; in space few pairs' kernels are held."""
+    if len(z) < _LEAST_HELD or z.shape[1] != 3 or np.square(np.bincount(index)).sum() > _MOST_HELD:
         how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
         return lambda values: laplacian_sums(z, None, values.T, **how).T
     ends = np.flatnonzero(np.diff(index, prepend=-1, append=-1))

@@ -28,11 +28,6 @@ from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, 
 
 _SCRIPT = "plotly.min.js"
 _MAX_GROUPS = 14
-#: Figures that show the whole, and how far the bandwidths of a row are apart.
-_OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
-_SIDES = ("before", "after")
-#: Parts of a column.
-_PARTS = 12
 #: What else is drawn on the landscape.
 _OUTLINED = "Outlined and numbered: significant subgroups; paler: what is in none of them. "
 _MARKS = "Rings: the rows with the largest local errors. Names: where each class is predicted."
