@@ -43,20 +43,16 @@ COMMANDS = {
     "warmup": "app",
 }
 
-#: Arguments of the library to options.
-_TYPED = {
-    "binning": "--binning",
+#: Arguments of the library to options: those of the same name, and others.
+_SAME_NAME = ("binning", "gamma", "min_group_size", "unsure_cost", "wrong_cost")
+_TYPED = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME} | {
     "column": "--group",
     "feature_map": "--map",
-    "gamma": "--gamma",
     "group_column": "--group",
     "mapping": "--column",
     "methods": "--method",
-    "min_group_size": "--min-group-size",
     "n_bins": "--bins",
     "n_draws": "--draws",
-    "unsure_cost": "--unsure-cost",
-    "wrong_cost": "--wrong-cost",
 }
 
 

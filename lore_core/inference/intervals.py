@@ -36,8 +36,6 @@ _MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _LEAST_HELD, _MOST_HELD = 2_000, 2**23
 #: Sums of equal values may be rounded differently: so many decimals keep them equal.
 _DECIMALS = 12
-#: Share of values other than 0 up to which products of sparse matrices are faster.
-_SPARSE = 0.07
 #: Bins with so many rows are drawn as a whole.
 MANY_ROWS = 5_000
 #: Rows × methods whose global metrics alone are simulated within some seconds.
@@ -245,14 +243,10 @@ def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Float
     def product(values: Floats) -> Floats:
         nonlocal before, sums
         # Most outcomes are those that were drawn for the accuracies before.
-        change, before, sums = values - before, values, sums + np.zeros((len(values), 1))
+        change = sparse.csr_array(values - before)
+        before, sums = values, sums + np.zeros((len(values), 1))
         for rows, kernel in zip(bins, kernels, strict=True):
-            part = change[:, rows]
-            line, column = np.nonzero(part != 0)
-            if len(line) < _SPARSE * part.size:
-                starts = np.searchsorted(line, np.arange(len(part) + 1))
-                part = sparse.csr_array((part[line, column], column, starts), part.shape)
-            sums[:, rows] += part @ kernel
+            sums[:, rows] += change[:, rows] @ kernel
         return np.round(sums, _DECIMALS)
 
     return product

@@ -186,9 +186,8 @@ class GroupSources:
         self._sources = problem.sources[self.members]
         self._values = np.ascontiguousarray(problem.weights[self.members].T)
         # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
-        few = self._sources.shape[1] <= 3
-        is_searchable = few and np.abs(self._sources).max() < _SEARCHABLE
-        self._tree = _search_tree(self._sources) if is_searchable else None
+        few = self._sources.shape[1] <= 3 and np.abs(self._sources).max() < _SEARCHABLE
+        self._tree = _search_tree(self._sources) if few else None
 
     def repair(self, rows: Ints, bandwidth: float, mean: Floats, size: Floats | None) -> None:
         """Replace the means (m, n_t) and effective sizes of some targets."""

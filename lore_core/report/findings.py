@@ -317,11 +317,9 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     )
     view = findings.view
     if view.calibration is not None or view.dataset.weights is not None:
+        known = findings.gains if view.target == TOP_LABEL else None
         findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
-            view,
-            wrong_cost=settings.wrong_cost,
-            unsure_cost=settings.unsure_cost,
-            known=findings.gains if view.target == TOP_LABEL else None,
+            view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost, known=known
         )
 
 
