@@ -47,9 +47,7 @@ def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
     of_a_pair = 8.0 + problem.targets.shape[1] + (6.0 + m / 8) * len(wanted)
     _plain_costs.append(float(targets @ sources) * of_a_pair)
     cost = sum(_plain_costs)
-    if cost < _LOADING_COST:
-        return True
-    return cost < _COMPILING_COST and not is_complete(kernel_folder())
+    return cost < _LOADING_COST or (cost < _COMPILING_COST and not is_complete(kernel_folder()))
 
 
 def compute_sums(

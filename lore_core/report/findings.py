@@ -11,7 +11,6 @@ from lore_core.comparison.effects import compare_groups, compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
-from lore_core.data.arrays import Floats
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
@@ -247,11 +246,11 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             "calibration file, or split the rows."
         )
     view, draws = findings.view, findings.settings.n_draws
-    known = methods.recalibrators_of(view)  # (without features only global ones)
+    offered = methods.recalibrators_of(view)  # (without features only global ones)
     wanted = findings.settings.methods
     if wanted is None:
         wanted = tuple(method.label for method in standard_recalibrators())
-    chosen = [known[name] for name in wanted if name in known]
+    chosen = [offered[name] for name in wanted if name in offered]
     if not chosen:
         return "All recalibrators asked for need features, and these data have none."
     own = part_of(progress, 0.0, 0.9)
@@ -265,20 +264,13 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             view, chosen, options, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
-        result = findings.comparison
+        result, known, curves = findings.comparison, findings.curve, findings.method_curves
         shown = methods.drawn_first(result) if findings.for_figures else list(result.datasets)
-        findings.method_curves = {
-            label: _curve_after(findings, result.datasets[label].confidence) for label in shown
-        }
+        for label in shown:
+            c = result.datasets[label].confidence
+            same = view.target == TOP_LABEL and np.array_equal(c, view.target_rows.confidence)
+            curves[label] = known if known and same else where.curve_of(view, confidence=c)
     return None
-
-
-def _curve_after(findings: Findings, confidence: Floats) -> BandwidthCurve:
-    view = findings.view
-    unchanged = np.array_equal(confidence, view.target_rows.confidence)
-    if findings.curve is not None and unchanged and view.target == TOP_LABEL:
-        return findings.curve
-    return where.curve_of(view, confidence=confidence)
 
 
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:

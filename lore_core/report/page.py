@@ -158,11 +158,8 @@ def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 
 
 def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    summary, curve, bandwidths, no_curve = findings.summary, findings.curve, None, ""
-    if curve is None:
-        no_curve = missing(findings.missing["map"])
-    else:
-        bandwidths = conclude_bandwidths(curve, findings.band, on=findings.view.map_name)
+    summary, curve, band, view = findings.summary, findings.curve, findings.band, findings.view
+    known = None if curve is None else conclude_bandwidths(curve, band, on=view.map_name)
     return render(
         "numbers.html",
         values=metric_table(summary, findings.chance).to_dict("records"),
@@ -171,9 +168,9 @@ def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         why_no_chance=findings.missing.get("chance", ""),
         reliability=drawings["reliability"],
         curve=drawings.get("bandwidth"),
-        bandwidths=bandwidths,
-        has_band=findings.band is not None,
-        why_no_curve=no_curve,
+        bandwidths=known,
+        has_band=band is not None,
+        why_no_curve=missing(findings.missing["map"]) if curve is None else "",
     )
 
 
