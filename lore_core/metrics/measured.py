@@ -214,7 +214,8 @@ class Measured:
         else:
             counted = weighed(gap, self.weights)[other_half]
             n_bins = self.reliability.bins.n_bins
-            direction = np.bincount(index[other_half], counted, n_bins)[index]
+            total = np.bincount(index[other_half], counted, minlength=n_bins)
+            direction = total.astype(np.float64)[index]
         return np.where(other_half, np.nan, np.sign(np.nan_to_num(direction)) * gap)
 
     def allows(self, metric: Metric) -> bool:

@@ -30,8 +30,6 @@ from pages.shared.tasks import current_job
 Given = TypeVar("Given")
 #: Bandwidths the slider offers.
 GAMMAS = list(ROUND_GAMMAS)
-#: Pixels of a control in a row.
-_WIDTH = 190
 WHOLE_VECTOR = "whole vector"
 #: Where rows come from.
 DIRECTORY, PATH, UPLOAD, SAMPLE = "Directory", "Path", "Upload", "Sample"
