@@ -108,10 +108,11 @@ def _say_how_many_come_before(pages: int) -> None:
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
-    threading.Thread(target=prepare_first_page, daemon=True).start()
+    # (The first page needs no process that reads files; its imports would hold it up.)
+    prepared = prepare_first_page, isolation.start_server
+    threading.Thread(target=lambda: [load() for load in prepared], daemon=True).start()
     POOL.warm()
     run_when_idle("warm", warm_pages)
-    run_when_idle("read", isolation.start_server)  # at once where a file is read before
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
         sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")
