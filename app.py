@@ -106,13 +106,17 @@ def _say_how_many_come_before(pages: int) -> None:
     st.toast(f"{others} computed before this one.", icon=":material/hourglass_empty:")
 
 
+def _prepare() -> None:
+    prepare_first_page()
+    isolation.start_server()  # after what the first page needs: its imports would hold that up
+
+
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
-    threading.Thread(target=prepare_first_page, daemon=True).start()
+    threading.Thread(target=_prepare, daemon=True).start()
     POOL.warm()
     run_when_idle("warm", warm_pages)
-    run_when_idle("read", isolation.start_server)  # at once where a file is read before
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
         sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")
