@@ -120,7 +120,7 @@ def _numba(points: Floats, values: Floats, bandwidths: Floats) -> Floats:
 
 OURS = "LoRe Lens"
 METHODS = [
-    Method(OURS, "float64", _ours),
+    Method(OURS, "float64; from 8 dimensions on 32-bit coordinates within 1e-6", _ours),
     Method("scikit-learn", "`laplacian_kernel`, chunks of 64 MB, float64", _sklearn),
     Method("torch", "`cdist(p=1)`, chunks of 64 MB, float32", _torch),
     Method("KeOps", "`LazyTensor`, compiled before, float32", _keops),

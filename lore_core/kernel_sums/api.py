@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,13 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import Points, in_memory
 from lore_core.kernel_sums.compute import compute_sums, means_of_each
-from lore_core.kernel_sums.prepare import as_problem
+from lore_core.kernel_sums.prepare import TOLERANCE, as_problem
 from lore_core.kernel_sums.schedule import Workers
 
+#: Share of the progress of the squares of weights, where effective sizes are wanted.
+_SQUARES_SHARE = 0.4
 #: Rows that make parts, joins and a problem in the plane posed from space.
-_WARMUP_ROWS = 8_200
+_WARMUP_ROWS = 2_100
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def laplacian_sums(
     target_groups: ArrayLike | None = None,
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
+    tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Floats:
@@ -67,6 +69,10 @@ def laplacian_sums(
     exclude_self : bool
         For self sums: leave out the pair (i, i). It is never added, rather than subtracted
         afterwards, so nothing is lost where it would dominate.
+    tolerance : float
+        From eight dimensions and some thousand rows on, coordinates are rounded to 32-bit whole
+        numbers, twice as fast, where it is certain that no kernel value changes by more than
+        this share. 0: never.
     n_jobs : int, optional
         Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
         fewer (``OMP_NUM_THREADS``). The result does not depend on it.
@@ -101,13 +107,14 @@ def laplacian_sums(
         target_groups=target_groups,
         source_groups=source_groups,
         exclude_self=exclude_self,
+        tolerance=tolerance,
     )
     workers = Workers(n_jobs, progress)
     sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
     result = columns.transpose(0, 2, 1) if _n_axes(weights) == 2 else columns[:, 0]
-    workers.report(1.0)
+    workers.finish()
     return result if _n_axes(bandwidth) else np.asarray(result[0])
 
 
@@ -123,10 +130,11 @@ def laplacian_means(
 ) -> KernelMeans:
     r"""Average values over sources with Laplacian kernel weights; exact at any distance.
 
-    ``bandwidth`` and ``options`` are those of :func:`laplacian_sums`. ``values`` (n_s,) or (n_s,
-    m): any finite numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij.
-    ``effective_size``: whether effective sizes are wanted; without them it takes about two thirds
-    of the time. Raises InputError if an argument is not as described.
+    ``bandwidth`` and ``options`` are those of :func:`laplacian_sums`; by its ``tolerance`` no mean
+    changes by more than that share of (max v − min v)/2. ``values`` (n_s,) or (n_s, m): any finite
+    numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``: whether
+    effective sizes are wanted; without them it takes about two thirds of the time. Raises
+    InputError if an argument is not as described.
 
     With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the mass
     at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are
@@ -134,7 +142,9 @@ def laplacian_means(
     both ratios as they are; so for h → 0 the mean becomes the nearest source's value (ties: their
     average).
 
-    Of weighted sources the mean is that of w v over that of w, as exact.
+    Of weighted sources the mean is that of w v over that of w, as exact. The effective size is that
+    of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a
+    second pass.
     """
     found = means_by_bandwidth(
         targets,
@@ -145,15 +155,30 @@ def laplacian_means(
         effective_size=effective_size,
         **options,
     )
-    of_each = [vars(means).values() for _, means in sorted(found, key=itemgetter(0))]
-    mean, mass, size = map(np.stack, zip(*of_each, strict=True))
     if _n_axes(bandwidth) == 0:
-        mean, mass, size = mean[0], mass[0], size[0]
+        ((_, of),) = found
+        mean, mass, size = of.mean, of.mass, of.effective_size
+    else:
+        arrays: list[Floats] = []
+        for b, of in found:
+            parts = [of.mean.T, of.mass, of.effective_size][: 2 + effective_size]
+            arrays = arrays or [np.empty((np.size(bandwidth), *part.shape)) for part in parts]
+            for array, part in zip(arrays, parts, strict=True):
+                array[b] = part
+        mean, mass = arrays[0].transpose(0, 2, 1), arrays[1]
+        # NaN stands for "not asked for" without taking memory.
+        size = arrays[2] if effective_size else np.broadcast_to(np.nan, mass.shape)
     return KernelMeans(mean if _n_axes(values) == 2 else mean[..., 0], mass, size)
 
 
 def _n_axes(values: ArrayLike) -> int:
     return int(np.ndim(in_memory(values)))
+
+
+def _part_of(
+    progress: Callable[[float], object] | None, first: float, last: float
+) -> Callable[[float], object] | None:
+    return None if progress is None else lambda share: progress(first + (last - first) * share)
 
 
 def means_by_bandwidth(
@@ -172,20 +197,32 @@ def means_by_bandwidth(
 
     Yielded are the number of a bandwidth, each once and in no order, and its means (n_t, m).
     """
-    scale, columns = 1.0, values
-    if weights is not None:
-        # (Squares of weights of one size neither overflow nor vanish.)
-        scale = float(weights.max(initial=0.0)) or 1.0
-        w = weights / scale
-        more = [w, w**2] if effective_size else [w]
-        columns = np.column_stack([(np.asarray(values, np.float64).T * w).T, *more])
-    problem = as_problem(targets, sources, columns, "values", bandwidth=bandwidth, **options)
-    workers, sizes = Workers(n_jobs, progress), {"effective_size": effective_size}
-    for b, mean, mass, size in means_of_each(
-        problem, workers, weighted=weights is not None, **sizes
-    ):
-        yield b, KernelMeans(mean.T, mass * scale, size)
-    workers.report(1.0)
+    if weights is None:
+        problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **options)
+        workers = Workers(n_jobs, progress)
+        for b, mean, *of in means_of_each(problem, workers, effective_size=effective_size):
+            yield b, KernelMeans(mean.T, *of)
+        workers.finish()
+        return
+    # (Squares of weights of one size neither overflow nor vanish.)
+    scale = float(weights.max(initial=0.0)) or 1.0
+    w, v, h = weights / scale, np.asarray(values, np.float64), np.asarray(bandwidth, np.float64)
+    columns, begin = np.column_stack([(v.T * w).T, w]), _SQUARES_SHARE * effective_size
+    how: dict[str, Any] = {"n_jobs": n_jobs, **options}
+    squares = {}
+    if effective_size:
+        how |= {"effective_size": False, "progress": _part_of(progress, 0.0, begin)}
+        of_squares = means_by_bandwidth(targets, sources, w * w, bandwidth=h / 2, **how)
+        squares = {b: means.mean[:, 0] for b, means in of_squares}
+    how |= {"effective_size": effective_size, "progress": _part_of(progress, begin, 1.0)}
+    for b, plain in means_by_bandwidth(targets, sources, columns, bandwidth=h, **how):
+        weight, size = plain.mean[:, -1], plain.effective_size
+        with np.errstate(invalid="ignore"):
+            if effective_size:
+                size = np.where(size > 0, size * weight**2 / squares[b], 0.0)
+            mean = plain.mean[:, :-1] / weight[:, None]
+            mass = np.where(plain.mass > 0, plain.mass * weight, 0.0) * scale
+        yield b, KernelMeans(mean, mass, size)
 
 
 def _compile_in_processes() -> None:
@@ -219,5 +256,8 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
     importlib.import_module("lore_core.kernel_sums.compiled")
     random = np.random.default_rng(0)
     for d in dimensions:
-        points = random.normal(size=(600 if d > 3 else _WARMUP_ROWS, d))
-        laplacian_sums(points, None, points[:, 0], bandwidth=1.0)
+        rows = 600 if d > 3 else _WARMUP_ROWS
+        points = random.normal(size=(rows, d))
+        # Several bandwidths, so that there are parts small enough to be joined.
+        many = np.geomspace(1.0, 2.0, 72 if d in (2, 3) else 2)
+        laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)

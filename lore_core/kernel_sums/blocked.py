@@ -20,18 +20,51 @@ _SOURCES = 16
 def distances(points, first, count, columns, lo, n, out):
     """Write the L1 distances of a few points to rows lo … lo + n − 1 of ``columns`` (d, N).
 
-    That of ``points[first + s]`` to row lo + i goes to ``out[s * n + i]``.
+    That of ``points[first + s]`` to row lo + i goes to ``out[s * n + i]``; of int32 it is exact.
     """
     d = len(columns)
+    gap = out.dtype.type  # (of int32 as well, which numba would widen to int64)
     for i in range(count * n):
         out[i] = 0
-    for j in range(d):
+    for j in range(0, d - 3, 4):
+        c0 = columns[j, lo : lo + n]
+        c1 = columns[j + 1, lo : lo + n]
+        c2 = columns[j + 2, lo : lo + n]
+        c3 = columns[j + 3, lo : lo + n]
+        for s in range(count):
+            p0 = points[first + s, j]
+            p1 = points[first + s, j + 1]
+            p2 = points[first + s, j + 2]
+            p3 = points[first + s, j + 3]
+            row = out[s * n : s * n + n]
+            for i in range(n):
+                near = row[i] + abs(gap(c0[i] - p0)) + abs(gap(c1[i] - p1))
+                row[i] = near + abs(gap(c2[i] - p2)) + abs(gap(c3[i] - p3))
+    for j in range(d - d % 4, d):
         c0 = columns[j, lo : lo + n]
         for s in range(count):
             p0 = points[first + s, j]
             row = out[s * n : s * n + n]
             for i in range(n):
-                row[i] += abs(c0[i] - p0)
+                row[i] += abs(gap(c0[i] - p0))
+
+
+@compiled
+def _scratch():
+    size = _SOURCES * TILE
+    return np.empty(size), np.empty(size), np.empty(size, np.int32)
+
+
+@compiled
+def _distances(first, count, lo, n, rows, scratch):
+    columns, points, whole_columns, whole_points, unit, _, _ = rows
+    distance, _, whole = scratch
+    if unit > 0.0:
+        distances(whole_points, first, count, whole_columns, lo, n, whole)
+        for i in range(count * n):
+            distance[i] = whole[i] * unit
+    else:
+        distances(points, first, count, columns, lo, n, distance)
 
 
 @compiled_sums
@@ -73,12 +106,12 @@ def _add_both_ways(k, count, n, source_weights, target_weights, out, source_sums
 @compiled
 def _tile_both_ways(lo, n, first, last, rows, grid, scratch):
     """Add the terms between rows lo … lo + n − 1 and later rows [first, last), both ways."""
-    columns, points, weights, sums = rows
+    _, _, _, _, _, weights, sums = rows
     rate, squared, start, column = grid
-    distance, k = scratch
+    distance, k, _ = scratch
     for a in range(first, last, _SOURCES):
         count = min(_SOURCES, last - a)
-        distances(points, a, count, columns, lo, n, distance)
+        _distances(a, count, lo, n, rows, scratch)
         for b in range(len(squared)):
             kernel_values(distance, count * n, rate[0, b], rate[1, b], squared[b], k)
             for q in range(start[b], start[b + 1]):
@@ -92,11 +125,11 @@ def _tile_both_ways(lo, n, first, last, rows, grid, scratch):
 @compiled
 def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
     """Add to targets lo … lo + n − 1 the terms of sources [first, last)."""
-    columns, points, weights, sums = rows
-    distance, k = scratch
+    _, _, _, _, _, weights, sums = rows
+    distance, k, _ = scratch
     for a in range(first, last, _SOURCES):
         count = min(_SOURCES, last - a)
-        distances(points, a, count, columns, lo, n, distance)
+        _distances(a, count, lo, n, rows, scratch)
         if exclude_self:
             for s in range(count):
                 if lo <= a + s < lo + n:
@@ -110,9 +143,10 @@ def block(lo, hi, first, last, rows, grid, both_ways, exclude_self):
 
     These are either the same rows or others. ``both_ways``: each pair's kernel serves two terms.
 
-    ``rows`` are (columns, points, weights, sums): coordinates as (d, N) and (N, d).
+    ``rows`` are (columns, points, whole_columns, whole_points, unit, weights, sums): coordinates as
+    (d, N) and (N, d), in float64 (read if ``unit`` is 0) and as int32 multiples of ``unit``.
     """
-    scratch = np.empty(_SOURCES * TILE), np.empty(_SOURCES * TILE)
+    scratch = _scratch()
     for a in range(lo, hi, TILE):
         n = min(TILE, hi - a)
         begin = first

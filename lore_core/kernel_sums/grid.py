@@ -14,6 +14,8 @@ _LONGEST_CHAIN = 6
 #: Bandwidths in one pass: at least this many, more if their sums stay within the memory.
 _PASS_BANDWIDTHS = 8
 _PASS_BYTES = 2**27
+#: Mantissas this close are those of the same number, rounded on different ways.
+_SAME = 1e-15
 
 #: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
 _SMALL_BANDWIDTH = 2.0**-960
@@ -30,6 +32,22 @@ def rates(bandwidths: Floats) -> Floats:
     bandwidths = np.maximum(bandwidths, 5e-324)
     lift = np.where(bandwidths < _SMALL_BANDWIDTH, _LIFT, 1.0)
     return np.stack([lift, _LOG2_E / (bandwidths * lift)])
+
+
+def snapped(bandwidths: Floats) -> Floats:
+    """Make bandwidths that are halves of each other up to rounding (``geomspace``) so exactly.
+
+    Kernel values change by no more than the rounding of their exponent.
+    """
+    mantissa, exponent = np.frexp(bandwidths)
+    order = np.argsort(mantissa)
+    ranked = mantissa[order]
+    begins = np.concatenate([[True], np.diff(ranked) > _SAME])
+    same = ranked[begins][np.cumsum(begins) - 1]
+    result = np.empty_like(bandwidths)
+    result[order] = np.ldexp(same, exponent[order])
+    # Subnormal numbers have fewer bits to agree in.
+    return np.where(bandwidths < np.finfo(np.float64).tiny, bandwidths, result)
 
 
 @dataclass(frozen=True)

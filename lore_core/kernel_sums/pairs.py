@@ -121,15 +121,34 @@ def insertion_order(lo, hi, v, order):
 @compiled
 def merge_order(lo, mid, hi, v, order, code):
     """Write the row numbers of two sorted parts, merged by v; code 1: from the right part."""
+    # From both ends at once: each choice waits for the one before it, but not for the other end's.
+    # As many steps as the shorter part has rows need no look at the ends; the rest is the middle.
     # Without branches on the data: which part comes next cannot be predicted.
+    n = hi - lo
     i = lo
     j = mid
-    for p in range(hi - lo):
-        right = i == mid or (j < hi and v[j] < v[i])
+    i_end = mid - 1
+    j_end = hi - 1
+    common = min(mid - lo, hi - mid)
+    for p in range(common):
+        right = v[j] < v[i]
         order[p] = j if right else i
         code[p] = 1 if right else 0
         j += 1 if right else 0
         i += 0 if right else 1
+        left = v[j_end] < v[i_end]
+        order[n - 1 - p] = i_end if left else j_end
+        code[n - 1 - p] = 0 if left else 1
+        i_end -= 1 if left else 0
+        j_end -= 0 if left else 1
+    p = common
+    while i <= i_end or j <= j_end:
+        right = i > i_end or (j <= j_end and v[j] < v[i])
+        order[p] = j if right else i
+        code[p] = 1 if right else 0
+        j += 1 if right else 0
+        i += 0 if right else 1
+        p += 1
 
 
 @compiled

@@ -51,12 +51,11 @@ def distances(points: Floats, sources: Floats) -> Floats:
 
 
 def plain_means(
-    points: Floats, own: Ints, sources: Floats, values: Floats, weights: Floats, bandwidth: float
+    points: Floats, own: Ints, sources: Floats, values: Floats, bandwidth: float
 ) -> tuple[Floats, Floats]:
-    """Return means (m, t) of values (m, s) whose kernels underflow, and effective sizes (t,).
+    """Return means (m, t) of values (m, s) whose weights underflow, and effective sizes (t,).
 
-    ``values`` hold the ``weights`` (s,) of sources as a factor. ``own`` (t,): position of the
-    source to leave out, or −1; at least one is left.
+    ``own`` (t,): position of the source to leave out, or −1; at least one is left.
     """
     means, effective = np.empty((len(values), len(points))), np.empty(len(points))
     count = max(1, _BLOCK_PAIRS // len(sources))
@@ -72,7 +71,7 @@ def plain_means(
         distance -= distance.min(axis=1, keepdims=True)
         with np.errstate(under="ignore", over="ignore"):
             k = np.exp(distance / scale / -bandwidth)
-            mass = k @ weights
+            mass = k.sum(axis=1)
             means[:, rows] = (k @ values.T / mass[:, None]).T
-            effective[rows] = mass**2 / (k**2 @ weights**2)
+            effective[rows] = mass**2 / (k**2).sum(axis=1)
     return means, effective

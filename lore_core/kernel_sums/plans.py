@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.blocked import block
+from lore_core.kernel_sums.fixed_point import as_fixed_point
 from lore_core.kernel_sums.grid import Grid, Pass, count_sums, sub_grids
 from lore_core.kernel_sums.pairs import join_order, tree_bounds
 from lore_core.kernel_sums.prepare import Layout, Problem
@@ -23,8 +24,9 @@ from lore_core.kernel_sums.sweep1d import line_sweep
 from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
 from lore_core.kernel_sums.sweep3d import space_collect, space_split, space_tree
 
-#: Rows of a part at most, by dimensions.
-PART_ROWS = {2: 4096, 3: 8192}
+#: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
+PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
+_FEW_SUMS = 8
 #: Rows times sums from which on a sweep or a join is shared between steps.
 _STEP_SUMS = 300_000
 #: Sums of a plane problem posed in space that are held at once.
@@ -51,6 +53,11 @@ def _joins(trees: list[Tree], level: int) -> Iterator[tuple[int, int, int, float
         for k in range(0, len(edges) - width + 1, width):
             middle = k + width // 2
             yield bounds[k], bounds[middle], bounds[k + width], edges[middle]
+
+
+def _part_rows(d: int, n_sums: int) -> int:
+    least, most = PART_ROWS[d]
+    return max(least, min(most, most * _FEW_SUMS // n_sums))
 
 
 def _plane_cost(n: int, n_sums: int) -> float:
@@ -92,7 +99,7 @@ def _plane_phases(
     rows: tuple[NDArray[np.generic], ...], grid: Grid, segments: Segments, exclude_self: bool
 ) -> Iterator[Phase]:
     n_sums = len(grid[3])
-    trees, n_levels = _as_trees(segments, PART_ROWS[2], rows[0])
+    trees, n_levels = _as_trees(segments, _part_rows(2, n_sums), rows[0])
     yield [
         Step(_plane_cost(c - a, n_sums), plane_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
@@ -117,7 +124,7 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
     x, y, z = layout.coordinates
     rows = (x, y, z, layout.index, layout.weights, sums)
     groups = [(lo, hi) for lo, _, hi in layout.segments]
-    trees, n_levels = _as_trees(groups, PART_ROWS[3], x)
+    trees, n_levels = _as_trees(groups, _part_rows(3, len(sums)), x)
     yield [
         Step(_space_cost(c - a, len(sums)), space_tree, a, c, rows, grid, exclude_self)
         for bounds, _ in trees
@@ -156,8 +163,13 @@ def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) 
             ]
 
 
-#: Rows of a block, and of one of targets alone.
-_BLOCK_ROWS, _TARGET_ROWS = 512, 128
+#: Rows of a block, in up to so many dimensions; a quarter of it beyond.
+_BLOCK_ROWS = 512
+_BLOCK_DIMENSIONS = 1024
+#: Cost (about nanoseconds) of a step that need not end at a block.
+_STEP_COST = 3e7
+#: Cost from which on rounded coordinates are worth their inaccuracy.
+_WORTH_ROUNDING = 5e7
 
 Rows = tuple[object, ...]
 Block = tuple[int, int]
@@ -169,7 +181,8 @@ def _pair_cost(d: int, grid: Grid) -> float:
     return 0.06 * d + 0.4 * chains + 0.15 * (len(grid[1]) - chains) + 0.15 * len(grid[3])
 
 
-def _blocks(lo: int, hi: int, size: int) -> list[Block]:
+def _blocks(lo: int, hi: int, d: int) -> list[Block]:
+    size = _BLOCK_ROWS if d <= _BLOCK_DIMENSIONS else _BLOCK_ROWS // 4
     count = -(-(hi - lo) // size)
     bounds = [lo + (hi - lo) * k // count for k in range(count + 1)]
     return list(pairwise(bounds))
@@ -177,24 +190,34 @@ def _blocks(lo: int, hi: int, size: int) -> list[Block]:
 
 def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sum over all pairs of each group."""
-    cost = _pair_cost(len(layout.coordinates), now.grid)
-    points = np.ascontiguousarray(layout.coordinates.T)
-    rows = (layout.coordinates, points, layout.weights, sums)
-    if problem.is_self:
-        phases = _within_phases(layout, now.grid, rows, problem.exclude_self)
-        return phases, sum(cost * (hi - lo) ** 2 / 2 for lo, _, hi in layout.segments)
-    phase = [
-        Step(cost * (b - a) * (hi - cut), block, a, b, cut, hi, rows, now.grid, False, False)
+    d = len(layout.coordinates)
+    pairs = sum(
+        (hi - lo) ** 2 / 2 if problem.is_self else (cut - lo) * (hi - cut)
         for lo, cut, hi in layout.segments
-        for a, b in _blocks(lo, cut, _TARGET_ROWS)
-    ]
-    return [phase], sum(step.cost for step in phase)
+    )
+    cost = pairs * _pair_cost(d, now.grid)
+    fixed = None
+    if cost >= _WORTH_ROUNDING:
+        # Bandwidths that are wanted for effective sizes only may be off by more.
+        exact = [h for h, first in now.wanted.items() if first == 0]
+        smallest = min(exact or now.wanted)
+        fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
+    # What :func:`~.blocked.block` reads: coordinates in one form or the other.
+    coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
+    if fixed is not None:
+        coordinates, (columns, unit) = np.empty((0, 0)), fixed
+    points, whole = np.ascontiguousarray(coordinates.T), np.ascontiguousarray(columns.T)
+    rows = (coordinates, points, columns, whole, unit, layout.weights, sums)
+    if problem.is_self:
+        return _within_phases(layout, now.grid, rows, problem.exclude_self), cost
+    return _between_phases(layout, now.grid, rows), cost
 
 
 def _within_phases(layout: Layout, grid: Grid, rows: Rows, exclude_self: bool) -> Iterator[Phase]:
     """Sum over all pairs of each group: first within each block, then round by round."""
-    cost = _pair_cost(len(layout.coordinates), grid)
-    groups = [_blocks(lo, hi, _BLOCK_ROWS) for lo, _, hi in layout.segments]
+    d = len(layout.coordinates)
+    cost = _pair_cost(d, grid)
+    groups = [_blocks(lo, hi, d) for lo, _, hi in layout.segments]
     yield [
         Step(cost * (b - a) ** 2 / 2, block, a, b, a, b, rows, grid, True, exclude_self)
         for blocks in groups
@@ -222,6 +245,24 @@ def _rounds(blocks: list[Block]) -> Iterator[list[tuple[Block, Block]]]:
             if max(pair) < n
         ]
         circle = circle[1:] + circle[:1]
+
+
+def _between_phases(layout: Layout, grid: Grid, rows: Rows) -> Iterator[Phase]:
+    """Sum over all sources for each block of targets, some of them a phase."""
+    d = len(layout.coordinates)
+    cost = _pair_cost(d, grid)
+
+    def steps(a: int, b: int, cut: int, hi: int) -> Iterator[Step]:
+        size = max(64, int(_STEP_COST / (cost * (b - a))))
+        for c in range(cut, hi, size):
+            end = min(c + size, hi)
+            yield Step(cost * (b - a) * (end - c), block, a, b, c, end, rows, grid, False, False)
+
+    chains = [
+        steps(a, b, cut, hi) for lo, cut, hi in layout.segments for a, b in _blocks(lo, cut, d)
+    ]
+    for phase in zip_longest(*chains):
+        yield [step for step in phase if step is not None]
 
 
 #: Plans of one, two and three dimensions; in more :func:`plan_blocks` goes over all pairs.

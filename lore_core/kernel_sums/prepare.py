@@ -18,7 +18,10 @@ from lore_core.data.validation import (
     check_rows,
     in_memory,
 )
+from lore_core.kernel_sums.grid import snapped
 
+#: Default tolerance of :func:`~lore_core.kernel_sums.laplacian_sums`.
+TOLERANCE = 1e-6
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
 
@@ -37,6 +40,7 @@ class Problem:
     n_groups: int
     is_self: bool  #: The targets are the sources
     exclude_self: bool
+    tolerance: float
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def as_problem(
     target_groups: ArrayLike | None = None,
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> Problem:
     """Check every argument of the public functions, whose docstrings say what they must be."""
     is_self = sources is None or (sources is targets and source_groups is None)
@@ -79,6 +84,8 @@ def as_problem(
         )
     w = _as_points(weights, weights_name)
     check_lengths(**{"targets" if is_self else "sources": s, weights_name: w})
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
+        raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
     codes = _as_group_codes(target_groups, source_groups, len(t), None if is_self else len(s))
     moderate, divisor = _moderate(w)
     return Problem(
@@ -86,12 +93,13 @@ def as_problem(
         sources=s,
         weights=moderate,
         divisor=divisor,
-        bandwidths=_as_bandwidths(bandwidth),
+        bandwidths=snapped(_as_bandwidths(bandwidth)),
         target_groups=codes[0],
         source_groups=codes[1],
         n_groups=codes[2],
         is_self=is_self,
         exclude_self=bool(exclude_self),
+        tolerance=float(tolerance),
     )
 
 

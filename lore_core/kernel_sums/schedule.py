@@ -94,12 +94,15 @@ class Workers:
         self._end = 0.0
         self._scale = 0.0
 
+    def finish(self) -> None:
+        """Report that all is done."""
+        self._call(1.0)
+
     def _add(self, cost: float) -> None:
         self._done = min(self._done + cost * self._scale, self._end)
-        self.report(self._done)
+        self._call(self._done)
 
-    def report(self, fraction: float) -> None:
-        """Report what share of all work is done."""
+    def _call(self, fraction: float) -> None:
         if self._progress is not None:
             self._progress(min(fraction, 1.0))
 

@@ -54,6 +54,26 @@ def _walk(factor, step, code, weight, out):
 
 
 @compiled
+def _walk_two(factor, step, code, weight_a, weight_b, out_a, out_b):
+    """Like :func:`_walk` for two columns, in two thirds of the time of two walks."""
+    n = len(out_a)
+    up_0 = up_1 = up_2 = up_3 = 0.0
+    down_0 = down_1 = down_2 = down_3 = 0.0
+    for i in range(n):
+        j = n - 1 - i
+        d, f, right = step[i], factor[i], code[i] != 0
+        read, up_0, up_1 = _pass(d, f, weight_a[i], right, up_0, up_1)
+        out_a[i] += read
+        read, up_2, up_3 = _pass(d, f, weight_b[i], right, up_2, up_3)
+        out_b[i] += read
+        d, f, right = step[j + 1], factor[j], code[j] != 0
+        read, down_0, down_1 = _pass(d, f, weight_a[j], right, down_0, down_1)
+        out_a[j] += read
+        read, down_2, down_3 = _pass(d, f, weight_b[j], right, down_2, down_3)
+        out_b[j] += read
+
+
+@compiled
 def _walk_crossing(factor, step, code, weight, out):
     """Like :func:`_walk` for pairs that differ in the half (bit 0) and in the side (bit 1)."""
     n = len(out)
@@ -74,9 +94,18 @@ def _walk_crossing(factor, step, code, weight, out):
 
 
 @compiled
-def _leaf(lo, hi, rows, grid, distance, k, order, exclude_self):
+def _scratch(n):
+    """Return arrays for the largest node of a tree: its order, and its sums."""
+    # Leaves keep the matrices of their pairs in the last two.
+    size = max(n + 1, LEAF * LEAF)
+    return (np.empty(n, np.int32), np.empty(n, np.uint8)), (np.empty(size), np.empty(size))
+
+
+@compiled
+def _leaf(lo, hi, rows, grid, scratch, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by v."""
     u, v, side, _, _, _ = rows
+    (order, _), (distance, k) = scratch
     n = hi - lo
     un = u[lo:hi]
     vn = v[lo:hi]
@@ -104,16 +133,12 @@ def plane_order(lo, mid, hi, rows, order, code):
 
 
 @compiled
-def plane_join(lo, hi, split, rows, grid, order, code):
-    """Bring sums of some bandwidths into the joint order and add those across u = ``split``.
-
-    This is the first u of the right one of two neighbouring trees, whose rows :func:`plane_order`
-    has joined.
-    """
+def _add_sums(lo, hi, split, rows, grid, order, code, scratch):
+    """Bring the sums of some bandwidths into the joint order and add those across u = split."""
     u, v, side, _, weights, sums = rows
+    factor, step = scratch
     rate, squared, start, column = grid
     n = hi - lo
-    factor, step = np.empty(n), np.empty(n + 1)
     un = u[lo:hi]
     vn = v[lo:hi]
     for q in range(start[0], start[-1]):
@@ -123,12 +148,31 @@ def plane_join(lo, hi, split, rows, grid, order, code):
     for b in range(len(squared)):
         factors(un, split, rate[0, b], rate[1, b], squared[b], factor)
         decays(vn, rate[0, b], rate[1, b], squared[b], step)
-        for q in range(start[b], start[b + 1]):
+        q = start[b]
+        last = start[b + 1]
+        while q < last:
             weight = weights[column[q], lo:hi]
+            out = sums[q, lo:hi]
             if len(side):
-                _walk_crossing(factor, step, code, weight, sums[q, lo:hi])
+                _walk_crossing(factor, step, code, weight, out)
+            elif q + 1 == last:
+                _walk(factor, step, code, weight, out)
             else:
-                _walk(factor, step, code, weight, sums[q, lo:hi])
+                q += 1
+                weight_b = weights[column[q], lo:hi]
+                _walk_two(factor, step, code, weight, weight_b, out, sums[q, lo:hi])
+            q += 1
+
+
+@compiled
+def plane_join(lo, hi, split, rows, grid, order, code):
+    """Add the sums across two neighbouring trees, whose rows :func:`plane_order` has joined.
+
+    ``split`` is the first u of the right tree.
+    """
+    n = hi - lo
+    scratch = np.empty(n), np.empty(n + 1)
+    _add_sums(lo, hi, split, rows, grid, order, code, scratch)
 
 
 @compiled
@@ -138,12 +182,12 @@ def plane_tree(lo, hi, rows, grid, exclude_self):
     ``rows`` are (u, v, side, index, weights, sums). Only pairs of different ``side``, (N,) float64
     of 0 and 1, count; all, if it is empty.
     """
-    order, code = np.empty(hi - lo, np.int32), np.empty(hi - lo, np.uint8)
-    distance, k = np.empty(LEAF * LEAF), np.empty(LEAF * LEAF)
+    scratch = _scratch(hi - lo)
+    (order, code), sums_scratch = scratch
     bounds = tree_bounds(lo, hi, np.int64(LEAF))
     edge = rows[0][bounds[:-1]]
     for leaf in range(len(edge)):
-        _leaf(bounds[leaf], bounds[leaf + 1], rows, grid, distance, k, order, exclude_self)
+        _leaf(bounds[leaf], bounds[leaf + 1], rows, grid, scratch, exclude_self)
         # Every subtree that ends with this leaf is complete now: merge upwards, cache-warm.
         done = leaf + 1
         width = 1
@@ -151,5 +195,5 @@ def plane_tree(lo, hi, rows, grid, exclude_self):
             a, b, c = bounds[done - 2 * width], bounds[done - width], bounds[done]
             split = edge[done - width]
             plane_order(a, b, c, rows, order, code)
-            plane_join(a, c, split, rows, grid, order, code)
+            _add_sums(a, c, split, rows, grid, order, code, sums_scratch)
             width *= 2

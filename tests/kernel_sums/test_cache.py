@@ -135,11 +135,9 @@ def start(tmp_path, monkeypatch):
     source = tmp_path / "small.py"
     source.write_text("def double(x):\n    return 2.0 * x\n")
     function = runpy.run_path(str(source))["double"]
-    alive = []  # A function of no module cannot be loaded once all its kernels are gone.
 
     def begin():
         kernel = compiled.compiled(function)
-        alive.append(kernel)
         assert kernel(3.0) == 6.0
         return sum(kernel.stats.cache_hits.values()) > 0
 

@@ -1,13 +1,17 @@
+from functools import partial
 from types import SimpleNamespace
 
 import brute
 import numpy as np
 import pytest
 
+from lore_core import kernel_sums
 from lore_core.data.validation import InputError
-from lore_core.kernel_sums import laplacian_means, laplacian_sums
-from lore_core.kernel_sums.grid import as_passes
+from lore_core.kernel_sums import laplacian_means
+from lore_core.kernel_sums.grid import as_passes, snapped
 
+# What rounded coordinates may change is tested in test_fixed_point.py.
+laplacian_sums = partial(kernel_sums.laplacian_sums, tolerance=0)
 every_dimension = pytest.mark.parametrize("d", [1, 2, 3, 4, 10])
 
 
@@ -109,11 +113,17 @@ def test_extreme_weights(d, scale, rng):
     np.testing.assert_allclose(got / scale, expected, rtol=1e-12, atol=5e-324 / scale)
 
 
-def test_halves_share_exponentials(rng):
-    h = np.outer([0.3, 0.4, 0.5], 2.0 ** np.arange(5)).ravel()
-    (once,) = as_passes({float(x): 0 for x in h}, 1, 1)
+def test_halves_up_to_rounding_share_exponentials(rng):
+    h = np.geomspace(0.3, 0.3 * 2**5, 16)  # three an octave, halves of each other but for rounding
+    exact = snapped(h)
+    np.testing.assert_allclose(exact, h, rtol=1e-15)
+    assert len(np.unique(np.frexp(exact)[0])) == 3
+    (once,) = as_passes({float(x): 0 for x in exact}, 1, 1)
     assert np.count_nonzero(~once.grid[1]) == 3
     agree(rng.normal(size=(90, 2)), None, rng.random(90), h)
+    h = np.array([0.3, 0.3 * (1 + 1e-14), 0.7, 1e-310, 2e-310, 1e300])
+    np.testing.assert_allclose(snapped(h), h, rtol=1e-15)
+    assert len(np.unique(snapped(h))) == len(h)
 
 
 def agree_with_and_without_self(points, weights, h):
@@ -161,7 +171,7 @@ def test_extreme_coordinates(d, size, rng):
         assert np.isfinite(agree(points, None, weights, h)).all()
     points = rng.integers(0, 3, size=(60, d)) * 1e-310
     agree(points, None, np.ones(60), 1e-310, rtol=1e-9)
-    smallest = laplacian_means(points, None, np.arange(60.0), bandwidth=5e-324)
+    smallest = kernel_sums.laplacian_means(points, None, np.arange(60.0), bandwidth=5e-324)
     assert np.isfinite(smallest.mean).all()
 
 

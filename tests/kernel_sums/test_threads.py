@@ -41,7 +41,7 @@ def test_many_callers_at_once(d, rng):
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("exclude_self", [False, True])
 def test_parts_are_joined(d, exclude_self, rng, monkeypatch):
-    monkeypatch.setattr("lore_core.kernel_sums.plans.PART_ROWS", {2: 50, 3: 70})
+    monkeypatch.setattr("lore_core.kernel_sums.plans.PART_ROWS", {2: (50, 50), 3: (70, 70)})
     points = rng.normal(size=(1_111, d))
     g = np.repeat([0, 1], [1_000, 111])
     weights = rng.random((1_111, 2))

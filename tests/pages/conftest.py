@@ -57,10 +57,6 @@ class Page:
         control.set_value(value)
         return self.run()
 
-    def open(self, key: str) -> Page:
-        self.app.session_state[key] = True
-        return self.run()
-
     def click(self, key: str) -> Page:
         self.app.button(key=key).click()
         return self.run()

@@ -100,8 +100,8 @@ def test_a_link_names_a_place(open_page, planted, search):
 def test_a_given_name_is_shown_everywhere_and_comes_with_the_link(open_page, planted, search):
     first = search.subgroups[0]
     page = open_page("landscape", planted, methods=METHODS)
-    page.open(f"rename_{first.id}")
-    page.set(f"name_{first.id}", "Odd ones").set(f"note_{first.id}", "Ask the labellers.")
+    page.app.session_state[f"rename_{first.id}"] = True
+    page.run().set(f"name_{first.id}", "Odd ones").set(f"note_{first.id}", "Ask the labellers.")
     assert "rows of “Odd ones”" in page.plain
     assert f"{name_of_subgroup(first)}." in page.plain
     assert "*Ask the labellers.*" in page.plain
