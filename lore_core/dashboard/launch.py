@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -83,14 +83,13 @@ class Dashboard:
         self._selection = self._folder / "selection.npy"
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.stop)
-        try:
+        with ExitStack() as failing:
+            failing.callback(self.stop)  # also when a Ctrl-C ends the wait
             self._start(dataset, port, token)
             if not server.wait_until_served(address, lambda: self.running):
                 log = self._log_path.read_text(encoding="utf-8", errors="replace").strip()
                 raise RuntimeError(f"the dashboard did not start at {address}. It said: {log}")
-        except BaseException:  # also when a Ctrl-C ends the wait
-            self.stop()
-            raise
+            failing.pop_all()
         if open_browser:
             server.open_in_browser(self.url, self._folder)
 
