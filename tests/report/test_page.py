@@ -144,7 +144,7 @@ def test_templates():
     assert missing("<b> & co") == '<p class="missing">&lt;b&gt; &amp; co</p>'
     assert missing(Markup("<b>ours</b>")) == '<p class="missing"><b>ours</b></p>'
     assert isinstance(missing("a"), Markup)  # so another template takes it as it is
-    with pytest.raises(UndefinedError, match="'rows' is undefined"):
+    with pytest.raises(UndefinedError, match="'view' is undefined"):
         render("rows.html")
     folder = files("lore_core.report")
     names = {path.name for path in (folder / "templates").iterdir()}
