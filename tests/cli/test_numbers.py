@@ -12,18 +12,12 @@ from lore_core.data.defaults import ROUND_GAMMAS
 
 
 class TestMetrics:
-    def test_values_and_verdict(self, run_json, file, dataset, points, known):
+    def test_values(self, run_json, file, dataset, points):
         found = run_json("metrics", file, "--draws", "0", "--gamma", "0.3", "--bins", "5")
         summary = lore.summarize(dataset.evaluation, points, gamma=0.3, n_bins=5)
         for name, value in summary.values.items():
             assert found["metrics"][name]["value"] == value
-        search = lore.find_subgroups(dataset.evaluation, points, gamma=0.3)
-        text = lore.regions.conclude(lore.regions.overall_gap(*known, n_bins=5), search)
-        parts = ("level", "sentence", "evidence")
-        assert found["verdict"] == {name: getattr(text, name) for name in parts}
         metrics = found["metrics"]
-        assert metrics["MLCE supported"]["value"] == summary.local.supported_maximum()
-        assert metrics["ECE debiased"]["value"] == summary.reliability.debiased_calibration_error
         errors = ("ECE", "MCE", "ALCE", "MLCE", "MLCE supported")  # simulated only when asked for
         assert {metrics[name]["low"] for name in errors} == {None}
         assert found["gamma"] == 0.3
