@@ -100,11 +100,11 @@ def report_page(
     )
     files = render("files.html", contents=contents, rerun=rerun)
     sections = [
-        ("summary", "Summary", _summary(findings, drawings)),
+        ("summary", "Summary", _summary(findings, fill)),
         ("numbers", "The numbers", _numbers(findings, fill)),
-        ("where", "Where it is wrong", _subgroups(findings)),
+        ("where", "Where it is wrong", _subgroups(findings, fill)),
         ("map", "On the map", _landscape(findings, landscape, fill)),
-        ("columns", "Columns it goes with", _variables(findings)),
+        ("columns", "Columns it goes with", _variables(findings, fill)),
         ("recalibrators", "Does recalibration help?", _recalibrators(findings, fill)),
         ("groups", "For whom?", _groups(findings, fill)),
         ("decisions", "Is it worth it?", _decisions(findings, fill)),
@@ -126,7 +126,7 @@ def report_page(
     )
 
 
-def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def _summary(findings: Findings, fill: Fill) -> Markup:
     """Say on one page what the sections come to."""
     result, is_top = findings.comparison, findings.view.target == TOP_LABEL
     conclusions = [("where", findings.remaining)]
@@ -139,12 +139,10 @@ def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     conclusions.append(("decisions", findings.reward_sentence))
     tiles = [item.name for item in (TILES if findings.view.is_local else GLOBAL_TILES)]
     table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
-    return render(
+    return fill(
         "summary.html",
         conclusions=[(section, sentence) for section, sentence in conclusions if sentence],
         tiles=table.loc[tiles].to_dict("records"),
-        picture=drawings.get("landscape", drawings["reliability"]),
-        is_map="landscape" in drawings,
     )
 
 
@@ -158,30 +156,25 @@ def _numbers(findings: Findings, fill: Fill) -> Markup:
     )
 
 
-def _subgroups(findings: Findings) -> Markup:
+def _subgroups(findings: Findings, fill: Fill) -> Markup:
     search = findings.search
     table = subgroup_table(findings.view, search, findings.gains).head(MAX_SHOWN).to_dict("records")
     texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
-    return render(
+    return fill(
         "subgroups.html",
         subgroups=[
             words
             | {
-                "sign": subgroup.sign,
+                "of": subgroup,
                 "made_name": generated_name(subgroup) if subgroup.name else "",
-                "note": subgroup.note,
-                "within": None if subgroup.within is None else subgroup.within + 1,
                 "made_of": made_of.get(number, ""),
                 "examples": _examples(findings, subgroup),
             }
             for number, (words, subgroup) in enumerate(zip(table, search.subgroups, strict=False))
         ],
         tried=search.sentence if search.subgroups else findings.verdict.evidence,
-        average=search.gap if search.against == "average" else None,
-        vector=findings.vector_sentence,
         n_hidden=len(search.subgroups) - MAX_SHOWN,
-        is_local=findings.view.is_local,
     )
 
 
@@ -226,15 +219,11 @@ def _landscape(findings: Findings, landscape: LandscapePicture | None, fill: Fil
     )
 
 
-def _variables(findings: Findings) -> Markup:
+def _variables(findings: Findings, fill: Fill) -> Markup:
     frame = findings.variables
     if frame.empty:
         return missing("These data hold no column to look along.")
-    return render(
-        "variables.html",
-        variables=frame.head(_VARIABLES).to_dict("records"),
-        n_variables=len(frame),
-    )
+    return fill("variables.html", variables=frame.head(_VARIABLES).to_dict("records"))
 
 
 def _recalibrators(findings: Findings, fill: Fill) -> Markup:

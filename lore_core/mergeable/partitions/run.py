@@ -301,12 +301,9 @@ def _drawn(n_rows: int, n_total: int) -> str:
 
 
 @dataclass(frozen=True)
-class WholeData:
-    """Sums of all rows, and how many files and rows they were."""
+class WholeData(Run):
+    """Sums of all rows, and of how many a sample was drawn."""
 
-    sums: LocalErrorSums
-    plan: Plan
-    n_files: int
     n_drawn: int  #: Rows of the sample
     n_drawn_from: int
 
@@ -339,7 +336,7 @@ def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> li
         paths.append(path)
     n_drawn = sum(len(sample.rows) for _, sample in samples)
     n_drawn_from = sum(sample.n_total for _, sample in samples)
-    whole = WholeData(run.sums, run.plan, run.n_files, n_drawn, n_drawn_from)
+    whole = WholeData(**fields_of(run), n_drawn=n_drawn, n_drawn_from=n_drawn_from)
     _KIND.write(folder / _WHOLE, fields_of(whole))
     return paths
 
