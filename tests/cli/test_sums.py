@@ -123,21 +123,16 @@ def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features,
     assert fitted.feature_maps[0]["map"].transform(rows.features).shape == (300, dimensions)
 
 
-@pytest.fixture
-def days(tmp_path):
+def test_batches_are_kept_and_a_change_is_told(run, run_json, tmp_path, capsys, refuses):
     rng = np.random.default_rng(1)
-    folder = tmp_path / "days"
-    folder.mkdir()
+    days = tmp_path / "days"
+    days.mkdir()
     for day in (1, 2, 10):
         p, z = rng.uniform(0.02, 0.98, 1500), rng.normal(size=(1500, 2))
         frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": z[:, 0], "f_b": z[:, 1]})
         reported = np.where((day == 10) & (z[:, 0] > 0), 1 - p, p)
         frame["label"] = np.where(rng.random(1500) < reported, "yes", "no")
-        frame.to_parquet(folder / f"day-{day}.parquet")
-    return folder
-
-
-def test_batches_are_kept_and_a_change_is_told(run, run_json, days, tmp_path, capsys, refuses):
+        frame.to_parquet(days / f"day-{day}.parquet")
     saved = tmp_path / "kept"
     early = [days / "day-1.parquet", days / "day-2.parquet"]
     text = run("watch", saved, *early, "--bins", 5, "--draws", 199)

@@ -204,13 +204,10 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
 
 
 class Test3D:
-    @pytest.fixture
-    def space(self, points):
-        return np.column_stack([points, points.sum(axis=1)])
-
     @pytest.mark.parametrize("mode", ["light", "dark"])
     @pytest.mark.parametrize("value", ["signed", "absolute"])
-    def test_points_carry_their_row_and_error(self, space, drawn, errors, mode, value):
+    def test_points_carry_their_row_and_error(self, points, drawn, errors, mode, value):
+        space = np.column_stack([points, points.sum(axis=1)])
         chart = landscape_3d_figure(drawn, space, value=value, **COMMON)
         chart = dataclasses.replace(chart, mode=mode)
         trace, alone = chart.figure.data

@@ -26,12 +26,8 @@ def test_the_same_inputs_give_the_same_bytes(files, make_dataset, view, settings
 
 def test_the_numbers_are_the_librarys(files, dataset, embedding, settings):
     rows = dataset.evaluation
-    metrics = read(files, "metrics").set_index("metric")["value"]
-    ece = lore.expected_calibration_error(rows.confidence, rows.outcome, n_bins=5)
-    assert metrics["ECE"] == pytest.approx(ece, abs=1e-12)
     z = embedding.coordinates[dataset.in_split("evaluation")]
     local = lore.local_errors(rows.confidence, rows.outcome, z, gamma=0.4, n_bins=5)
-    assert metrics["MLCE"] == pytest.approx(local.maximum, abs=1e-12)
     table = read(files, "rows")
     np.testing.assert_allclose(table["signed_error"], local.signed, atol=1e-12)
     np.testing.assert_array_equal(table["outcome"], rows.outcome.astype(bool))

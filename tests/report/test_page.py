@@ -30,19 +30,8 @@ def index(files, text_of):
 
 
 @pytest.fixture(scope="module")
-def payload(index):
-    (text,) = re.findall(r'id="landscape-data">(.*?)</script>', index, re.DOTALL)
-    return json.loads(text)
-
-
-@pytest.fixture(scope="module")
 def findings(view, settings):
     return examine(view, settings)
-
-
-@pytest.fixture(scope="module")
-def landscape(findings):
-    return live_landscape(findings, landscape_chart(findings))
 
 
 def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
@@ -90,7 +79,9 @@ def test_the_summary_says_what_the_sections_come_to(index, findings, view):
         assert f"95 % CI {metric.interval_text(low, high)}" in text
 
 
-def test_the_slider_holds_the_field(payload, dataset, embedding):
+def test_the_slider_holds_the_field(index, dataset, embedding):
+    (text,) = re.findall(r'id="landscape-data">(.*?)</script>', index, re.DOTALL)
+    payload = json.loads(text)
     layer = payload[0]
     scene, held = (unpacked(b64decode(layer[part])) for part in ("scene", "fields"))
     gammas, r = scene["gammas"], scene["field"]["resolution"]
@@ -117,7 +108,8 @@ def test_the_slider_holds_the_field(payload, dataset, embedding):
     assert len(scene["rings"]) == len(scene["worst"]) <= 30
 
 
-def test_a_bins_field_is_exact(landscape, dataset, embedding):
+def test_a_bins_field_is_exact(findings, dataset, embedding):
+    landscape = live_landscape(findings, landscape_chart(findings))
     rows = dataset.evaluation
     z = embedding.coordinates[dataset.in_split("evaluation")]
     table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=5)
