@@ -313,8 +313,7 @@ class TestColoursByAColumn:
         assert [words for _, words in colors.ticks] == [
             f"{at:.3g}" for at in (low, (low + high) / 2, high)
         ]
-
-    def test_sizes_of_many_orders_are_drawn_by_their_logarithm(self):
+        # Sizes of many orders of magnitude lie there by their logarithm.
         colors = row_colors("n", pd.Series(np.logspace(0, 4, 201)))
         assert colors.values[100] == pytest.approx(0.5)
         assert float(colors.ticks[1][1]) == pytest.approx(100, rel=0.05)
