@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Literal, TypeVar
 
-from lore_core.dashboard.background_tasks import warm_worker
 from lore_core.dashboard.large_arrays import new_file, pickle_mapped, unpickle_mapped
 from lore_core.dashboard.worker import main, shared_of
 from lore_core.data import processes
@@ -32,8 +31,8 @@ _MAX_WORKERS = 4
 _NICENESS = 5
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
-#: Seconds without a task until a worker warms up.
-_IDLE_SECONDS = 3.0
+#: Seconds without a task until a process ends, whose memory others may need: forking takes little.
+_IDLE_SECONDS = 15.0 if processes.IS_FORKED else None
 #: Raised where the process, or its pipes, have ended.
 _CLOSED = (OSError, ValueError, EOFError, pickle.UnpicklingError)
 #: What who waits is told.
@@ -217,13 +216,12 @@ class WorkerPool:
         return sorted(line, key=lambda task: (not task.n_waiting, task.due))
 
     def _serve(self, worker: _Worker) -> None:
-        if worker.lane == "short":
-            if not self._wait(worker, _IDLE_SECONDS):
-                worker.run(Task(Request(warm_worker, {})), threads=1)
-        elif worker.lane == "server":
+        if worker.lane == "server":
             lower_priority()
         while True:
-            self._wait(worker)
+            if not self._wait(worker, _IDLE_SECONDS):
+                worker.end()
+                continue
             with self._news:
                 if not (line := self._line(worker.lane)):
                     continue  # another worker has taken it
