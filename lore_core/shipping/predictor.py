@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.errors import listed
 from lore_core.data.rows import Place, Rows
 from lore_core.data.validation import (
@@ -46,6 +46,8 @@ class Predictor:
         Group columns the rows must have; may be empty.
     needs_features, needs_groups : bool
         What :meth:`predict` needs beside probabilities.
+    answer_threshold : AnswerThreshold or None
+        Confidence below which :meth:`answers` abstains, with what it guarantees.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class Predictor:
             raise InputError(f"{type(recalibrator).__name__} must be fitted to recalibrate.")
         self._recalibrator = recalibrator
         self._maps = on.used_maps(recalibrator.used_maps(recalibrator.state()))
-        self.label = recalibrator.label
+        self.label, self.answer_threshold = recalibrator.label, recalibrator.answer_threshold
         self.class_names = on.class_names
         self.feature_names = on.feature_names
         self.needs_groups = recalibrator.needs_groups
@@ -131,6 +133,20 @@ class Predictor:
             None if features is None else np.asarray(features),
         )
         return self._recalibrator.applied_to(rows).probabilities
+
+    def answers(self, probabilities: ArrayLike, *given: Any, **options: Any) -> Ints:
+        """Return the predicted class of each row, −1 where the file's threshold says to abstain.
+
+        Arguments are those of :meth:`predict`.
+        """
+        new, predicted = self.predict(probabilities, *given, **options), options.get("predictions")
+        known = as_probabilities(probabilities).argmax(axis=1) if predicted is None else predicted
+        classes = as_labels(known, new.shape[1], "predictions")
+        confidence = new[np.arange(len(new)), classes]
+        threshold = self.answer_threshold
+        return (
+            classes if threshold is None else np.where(threshold.abstains(confidence), -1, classes)
+        )
 
     def _names(self, groups: Any, n: int) -> NDArray[np.object_]:
         wanted = self.group_columns

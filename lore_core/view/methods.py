@@ -14,7 +14,8 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
-from lore_core.data.arrays import Floats
+from lore_core.data.abstention import AnswerThreshold
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset, Target
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
@@ -25,6 +26,7 @@ from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
+from lore_core.metrics.rewards import answer_threshold, risk_curve
 from lore_core.recalibration import MatrixScaling, Recalibrator, offered_recalibrators
 from lore_core.recalibration.dataset_rows import cross_fitted
 from lore_core.recalibration.registry import named_recalibrator
@@ -36,6 +38,8 @@ from lore_core.view.view import SumsView, View, scored
 
 #: Methods drawn unasked.
 _MOST_DRAWN = 6
+#: Calibration rows that set the thresholds tried.
+_MAX_REFERENCE = 1000
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]
     frame = dataset.groups if dataset.groups is not None else pd.DataFrame()
     first, *others = (frame[column].astype(str) for column in columns)
     return np.asarray(reduce(lambda names, other: names + " × " + other, others, first), object)
+
+
+def group_masks(dataset: Dataset, column: str) -> dict[str, Mask]:
+    """Return the rows of each group of a column, by its name, the largest first."""
+    names = group_names(dataset, [column])
+    return {str(name): names == name for name in pd.Series(names).value_counts().index}
 
 
 def grouping_of(
@@ -289,3 +299,83 @@ def group_reports_of(
         tell(progress, position / len(rows), method)
         made[method] = group_report(**scored(scores), groups=groups, **options)
     return made
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """Error rates among rows answered, and thresholds that guarantee a largest one."""
+
+    curves: dict[str, pd.DataFrame]  #: By method, of :func:`~lore_core.metrics.risk_curve`
+    methods: dict[str, AnswerThreshold]  #: Those first that answer most
+    groups: dict[str, AnswerThreshold]  #: Of one method
+    n_joint: int  #: Thresholds of methods × groups, whose guarantees hold all at once
+
+    @property
+    def sentence(self) -> str:
+        """The threshold of the method that answers most, or why there is none."""
+        name, best = next(iter(self.methods.items()))
+        return best.sentence if best.confidence is None else f"With “{name}” {best.sentence}"
+
+    @property
+    def about(self) -> str:
+        """What the guarantees rest on."""
+        return (
+            f"Guaranteed with 95 % for all {self.n_joint:,} pairs of method and group at once, by "
+            "evaluation rows, which fitted no recalibrator. Nothing is guaranteed if the "
+            "classifier was trained on any of them."
+        )
+
+    def tables(self, method: str, groups: str) -> list[pd.DataFrame]:
+        """Return the thresholds as text, by method and (if any) by group, under these headings."""
+        named = {method: self.methods, groups: self.groups}
+        return [
+            pd.DataFrame({name: item.cells() for name, item in of.items()}).T.rename_axis(heading)
+            for heading, of in named.items()
+            if of
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the thresholds of methods and groups."""
+        named = {"methods": self.methods, "groups": self.groups}
+        numbers = {of: {k: vars(item) for k, item in found.items()} for of, found in named.items()}
+        return {"sentence": self.sentence, **numbers}
+
+
+def abstention_of(
+    view: View,
+    result: Comparison,
+    risk: float,
+    *,
+    rows: Mask | slice = slice(None),
+    groups: Mapping[str, Mask] | None = None,
+    n_tried: int = 1,
+) -> Abstention:
+    """Find from which confidence on a share ``risk`` of wrong answers is guaranteed.
+
+    ``rows`` (n,): evaluation rows that count, under every method. ``groups``: by name, rows for
+    which the best method has a threshold each. All hold at once for every method and group;
+    ``n_tried``: subgroups tested before some were listed.
+    """
+    known, of_all = require_calibration(view.dataset), view.evaluation
+    chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
+    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(chosen))
+    few, n_joint = known.rows(chosen), len(result.datasets) * max(len(groups or ()), n_tried)
+    reference = {
+        name: method.recalibrate(few, on if method.needs_embedding else None).confidence
+        for name, method in result.recalibrators.items()
+    }
+
+    def of(name: str, inside: Mask | slice) -> tuple[Floats, Floats, Floats]:
+        return result.datasets[name].confidence[inside], of_all.outcome[inside], reference[name]
+
+    def found(name: str, inside: Mask | slice) -> AnswerThreshold:
+        how = {"error": 0.05 / n_joint, "weights": of_all.weights}
+        return answer_threshold(*of(name, inside), risk, **how)
+
+    methods = {name: found(name, rows) for name in reference}
+    return Abstention(
+        {name: risk_curve(*of(name, rows)) for name in reference},
+        dict(sorted(methods.items(), key=lambda item: -item[1].n_answered)),
+        {name: found(result.ranking[0], inside) for name, inside in (groups or {}).items()},
+        n_joint,
+    )

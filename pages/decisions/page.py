@@ -9,16 +9,17 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.comparison import conclude_retraining, retraining_frame
 from lore_core.dashboard.background_tasks import estimate_gains
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
-from lore_core.figures import reward_figure
+from lore_core.figures import reward_figure, risk_figure
 from lore_core.metrics import RewardCurve, describe_rewards
 from lore_core.metrics.gains import LossParts, RewardParts
-from lore_core.view.methods import group_columns, group_names
+from lore_core.view.methods import group_columns, group_masks
 from pages.shared import compute
 from pages.shared.cells import estimates, in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import cost_controls, in_session, show_tabs, view_controls
+from pages.shared.controls import cost_controls, in_session, linked, show_tabs, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.subgroups import title_of
@@ -85,8 +86,11 @@ is_ready(gaining, 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
+groups: dict[str, Mask] = {}
+n_tried = 1
 if by == _SUBGROUP:
-    found = compute.subgroups(view).subgroups
+    search = compute.subgroups(view)
+    found, n_tried = search.subgroups, search.tried
     if not found:
         st.info("No subgroup is significantly miscalibrated.", icon=":material/info:")
         st.stop()
@@ -97,13 +101,15 @@ if by == _SUBGROUP:
         key="decide_subgroup",
         help="Its held-out rows: those that had no part in finding it.",
     )
-    inside = np.isin(np.arange(len(evaluation)), found[number].held_out)
-    who = f"held out, of {title_of(found[number], number)}"
+    groups = {
+        f"held out, of {title_of(item, k)}": np.isin(np.arange(len(evaluation)), item.held_out)
+        for k, item in enumerate(found)
+    }
+    who, inside = list(groups.items())[number]
 elif by != _EVERYONE:
-    values = group_names(evaluation, [by])
-    listed = list(pd.Series(values).value_counts().index)
-    who = chooser.selectbox("Group", listed, **in_session("decide_group"))
-    inside = values == who
+    groups = group_masks(evaluation, by)
+    who = chooser.selectbox("Group", [*groups], **in_session("decide_group"))
+    inside = groups[who]
 if unsure > wrong:
     raise InputError(
         "The cost of unsure must not exceed the cost of wrong: otherwise always answer. Lower u or "
@@ -149,10 +155,28 @@ def _steps() -> None:
         st.caption(plain(at_costs.strip()))
 
 
+def _abstain() -> None:
+    about = "Choose it before you look at the outcomes."
+    asked: dict[str, Any] = {"min_value": 0.1, "max_value": 50.0, "value": 5.0, "help": about}
+    risk = st.number_input("Wrong answers, at most %", **asked, **linked("risk"), width=200) / 100
+    how = {"rows": inside, "groups": groups, "n_tried": n_tried}
+    found = compute.abstention(view, result, (by, who), risk, how)
+    best = next(iter(found.methods))
+    st.markdown(f"**{plain(found.sentence)}**")
+    shown = {name: found.curves[name] for name in dict.fromkeys((first, result.ranking[0], best))}
+    rows = f"{who}, {int(inside.sum()):,} evaluation rows"
+    show_chart(risk_figure(shown, found.methods, rows=rows), "risk_curve")
+    right = st.column_config.Column(alignment="right")
+    for table in found.tables("method", f"group, under {result.ranking[0]}"):
+        st.dataframe(table, height="content", column_config=dict.fromkeys(table, right))
+    st.caption(plain(found.about))
+
+
 show_tabs(
     "decisions_tab",
     {
         "Recalibrate or retrain?": _steps,
+        "Answer only when sure": _abstain,
         "Every method at these costs": lambda: _show_methods(own, first, ratio),
     },
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison.tables import stacked
+from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import batches_words, percent, with_points
 from lore_core.figures.chart import Chart, PanelPicture
@@ -46,6 +47,8 @@ _ROOM = 0.08
 _MAX_NAMES, _MAX_LETTERS = 10, 14
 #: Metrics of each panel of the movement, from the top, with their colours.
 _MOVING = ({MLCE_SUPPORTED.name: 0}, {ALCE.name: 1, ECE.name: 2})
+#: Share of rows answered from which on a risk curve's band sets the axis.
+_SHOWN = 0.1
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
@@ -323,6 +326,51 @@ def reward_figure(
         gap=0.06,
         legend=True,
         height=560,
+    )
+
+
+def risk_figure(
+    curves: Mapping[str, pd.DataFrame], thresholds: Mapping[str, AnswerThreshold], *, rows: str
+) -> Chart:
+    """Error rate among the rows answered against their share, and the guaranteed thresholds.
+
+    ``curves``, ``thresholds``: by method. ``rows``: which these are, in words.
+    """
+    marks: list[Mark] = []
+    rings: list[Mark] = []
+    risk = next(iter(thresholds.values())).risk
+    most = 1.5 * risk
+    text = ("answers {x:.1f} % of the rows, {y:.1f} % wrong", "confidence {0:.2%} or more")
+    for position, (label, curve) in enumerate(curves.items()):
+        color, found = method_color(label, position), thresholds[label]
+        at, y, low, high, least = (
+            curve[name].to_numpy() for name in ("coverage", "risk", "low", "high", "threshold")
+        )
+        band = band_around(label, "95 %", at, low, high, Tint(color, 0.12))
+        marks += labelled_line(label, color, at, y, text, columns=[least], band=band)
+        most = max(most, *high[at >= _SHOWN])
+        if found.n_answered:
+            share, wrong = np.array([found.n_answered / found.n_rows]), np.array([found.wrong])
+            rings.append(Dots(share, wrong, Tint(color), 12, "ring", group=label, listed=False))
+    limit = Rule(risk, Tint("ink"), level=True, width=1.2, dash="dash")
+    x = Axis("rows answered", "share", span=(0, 1.02))
+    return PanelPicture(
+        title="Wrong answers against rows answered",
+        subtitle=rows,
+        how_to_read=(
+            "The rows of highest confidence are answered first. Bands hold at all thresholds at "
+            "once (95 %); rings: thresholds that guarantee the error rate."
+        ),
+        alt=f"Error rate among rows answered against their share, for {', '.join(curves)}",
+        name="risk-vs-coverage",
+        table=stacked(curves),
+        panels=(
+            Panel(
+                x, Axis("wrong among them", "share", span=(0, 1.05 * most)), [*marks, limit, *rings]
+            ),
+        ),
+        legend=True,
+        height=420,
     )
 
 
