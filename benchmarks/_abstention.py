@@ -123,34 +123,31 @@ def thresholds(seed: int, kind: str, n: int, risk: float) -> dict[str, float]:
     a = (rng.random(n) < known.right[drawn]).astype(np.float64)
     methods = [*known.confidence]
     last = methods[min(1, len(methods) - 1)]
-    c, other = known.confidence[last][drawn], known.reference[last]
-    alone = answer_threshold(c, a, other, risk, error=_ERROR)
+    curves = {
+        name: risk_curve(c[drawn], a, known.reference[name]) for name, c in known.confidence.items()
+    }
+    alone = answer_threshold(curves[last], risk)
     result = {"given": alone.n_answered > 0, "broken": _broken(known, last, alone.confidence, risk)}
     if alone.n_answered:
         result["answered"] = alone.n_answered / n
-    curve = risk_curve(c, a, other)
-    rates = known.error_rate(last, curve["threshold"])
-    share = known.answered(last, curve["threshold"]) / len(known.right)
+    at = curves[last]["threshold"]
+    rates, share = known.error_rate(last, at), known.answered(last, at) / len(known.right)
     result["possible"] = float((share * (rates <= risk)).max())
-    holds = (curve["low"] <= rates) & (rates <= curve["high"]) | np.isnan(rates)
-    result["band"] = bool(holds.all())
-    result["half width"] = float((curve["high"] - curve["low"]).iloc[-1] / 2)
-    found = {
-        name: answer_threshold(
-            known.confidence[name][drawn], a, known.reference[name], risk,
-            error=_ERROR / len(methods),
-        ).confidence
-        for name in methods
-    }  # fmt: skip
-    result["method broken"] = any(_broken(known, name, at, risk) for name, at in found.items())
+    low, high = curves[last]["low"], curves[last]["high"]
+    result["band"] = bool(((low <= rates) & (rates <= high) | np.isnan(rates)).all())
+    result["half width"] = float((high - low).iloc[-1] / 2)
+    result["method broken"] = any(
+        _broken(known, name, answer_threshold(curve, risk, n_joint=len(methods)).confidence, risk)
+        for name, curve in curves.items()
+    )
     group, n_groups = known.group[drawn], int(known.group.max()) + 1
-    error, given, broken = _ERROR / (len(methods) * n_groups), 0, False
-    for number in range(n_groups):
+    n_joint, given, broken = len(methods) * n_groups, 0, False
+    for number in np.unique(group):
         inside = group == number
-        if inside.any():
-            at = answer_threshold(c[inside], a[inside], other, risk, error=error).confidence
-            given += at is not None
-            broken |= _broken(known, last, at, risk, number)
+        curve = risk_curve(known.confidence[last][drawn][inside], a[inside], known.reference[last])
+        found = answer_threshold(curve, risk, n_joint=n_joint).confidence
+        given += found is not None
+        broken |= _broken(known, last, found, risk, int(number))
     result |= {"group broken": broken, "groups given": given / n_groups}
     return {name: float(value) for name, value in result.items()}
 
@@ -171,9 +168,8 @@ def listed(seed: int, risk: float) -> dict[str, float]:
     given, broken = 0, False
     for item in search.subgroups:
         c, q = drawn.confidence[item.held_out], right[item.held_out]
-        error = _ERROR / search.tried
-        a = drawn.outcome[item.held_out]
-        at = answer_threshold(c, a, reference, risk, error=error).confidence
+        curve = risk_curve(c, drawn.outcome[item.held_out], reference)
+        at = answer_threshold(curve, risk, n_joint=search.tried).confidence
         if at is not None:
             given += 1
             broken |= bool(1 - q[c >= at].mean() > risk)

@@ -176,6 +176,6 @@ def _thresholds(
     found = views.methods.abstention_of(view, result, risk, groups=groups)
     chart = figures.risk_figure(found.curves, found.methods, rows=view.rows)
     tables = found.tables("", f"“{result.ranking[0]}”, {by}")
-    columns = [table.reset_index().to_dict(orient="list") for table in tables]
-    text = [found.sentence, *map(text_table, columns), found.about]
+    listed = [{str(k): list(v) for k, v in table.reset_index().items()} for table in tables]
+    text = [found.sentence, *map(text_table, listed), found.about]
     return Output({**view.settings(), **found.to_dict()}, chart.table, text, chart=chart)

@@ -248,9 +248,8 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
                 "names none. Give the test file or a split too."
             )
         before, after = fitted.recalibrate(rows, embedding), fitted.recalibrate(tried, points)
-        found = lore.metrics.answer_threshold(
-            **scored(after), reference=before.confidence, risk=options.risk
-        )
+        curve = lore.metrics.risk_curve(**scored(after), reference=before.confidence)
+        found = lore.metrics.answer_threshold(curve, options.risk)
         if found.confidence is None:
             raise InputError(f"{found.sentence} Take a larger '--risk' or more rows.")
         say(found.sentence)

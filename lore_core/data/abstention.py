@@ -25,7 +25,9 @@ class AnswerThreshold:
 
     confidence: _Share  #: None: no threshold is guaranteed
     risk: Annotated[float, Number(0, 1)]  #: The largest share of wrong answers
-    error: Annotated[float, Number(0, 1)]  #: Chance, over the rows it is chosen on, that more are
+    #: Chance, over the rows they are chosen on, that more are at any of so many thresholds.
+    error: Annotated[float, Number(0, 1)]
+    n_joint: Annotated[int, Number(1, whole=True)]
     n_rows: _Count  #: Rows it was chosen on
     n_answered: _Count = 0  #: Of these
     n_wrong: _Count = 0  #: Of those answered
@@ -52,7 +54,7 @@ class AnswerThreshold:
                 f"confidence {percent(self.confidence, 2)} or more: {limit}, "
                 f"{100 * (1 - self.error):.3g} % certain ({percent(self.wrong)} here)."
             )
-        fewest = fewest_rows(self.risk, self.error)
+        fewest = fewest_rows(self.risk, self.error / self.n_joint)
         if self.n_rows < fewest:
             return f"{rows} cannot guarantee {limit}: even with none that takes {fewest:,}."
         if self.rows_needed is None:

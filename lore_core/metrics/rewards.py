@@ -19,6 +19,7 @@ from lore_core.data.validation import (
     as_confidence,
     as_outcome,
     as_rows,
+    check_integer,
     check_lengths,
     check_positive,
     check_share,
@@ -190,41 +191,50 @@ def describe_rewards(
 
 
 def risk_curve(
-    confidence: ArrayLike, outcome: ArrayLike, reference: ArrayLike, *, level: float = 0.95
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    reference: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Error rate among rows of high confidence, with a band that holds at all thresholds at once.
+    """Error rate among rows of high confidence, with a 95 % band for all thresholds at once.
 
     ``confidence`` in [0, 1], ``outcome`` 0 or 1 (n,): of rows that fitted neither classifier nor
     recalibrator. ``reference`` (m,): confidences of other rows, such as those the recalibrator was
     fitted on; they set up to 50 thresholds, at equal steps of the share of them that is answered.
 
     Returns a DataFrame, one row a threshold, from high to low: ``threshold`` (rows of this
-    confidence or more are answered), ``coverage`` (their share), ``n_answered, n_wrong, risk`` and
-    its ``low, high``: Clopper and Pearson's, the error 1 − ``level`` shared evenly (Bonferroni).
+    confidence or more are answered), ``expected`` (their share of ``reference``), ``coverage``,
+    ``n_answered, n_wrong, risk`` and its ``low, high``: Clopper and Pearson's, the error of 5 %
+    shared evenly (Bonferroni). Raises InputError for ``weights``.
     """
+    if weights is not None:
+        raise InputError("an error rate is guaranteed for rows that count once: without 'weights'.")
     c, a = as_rows(confidence, outcome)
-    threshold = _thresholds(reference)
-    answered, wrong = _answers(c, a, threshold)
-    alone = 1 - (1 - check_share(level, "level")) / len(threshold)
-    low, high = exact_interval(wrong, answered, level=alone)
-    risk = np.where(answered > 0, wrong / np.maximum(answered, 1), np.nan)
-    table = {"threshold": threshold, "coverage": answered / len(c), "n_answered": answered}
-    return pd.DataFrame(table | {"n_wrong": wrong, "risk": risk, "low": low, "high": high})
+    other = np.sort(as_confidence(reference, "reference"))[::-1]
+    threshold = _thresholds(other)
+    order = np.argsort(-c, kind="stable")
+    answered = np.searchsorted(-c[order], -threshold, side="right")
+    wrong = np.append(0, np.cumsum(a[order] == 0))[answered]
+    low, high = exact_interval(wrong, answered, level=1 - 0.05 / len(threshold))
+    columns = {
+        "threshold": threshold,
+        "expected": np.searchsorted(-other, -threshold, side="right") / len(other),
+        "coverage": answered / len(c),
+        "n_answered": answered,
+        "n_wrong": wrong,
+        "risk": np.where(answered > 0, wrong / np.maximum(answered, 1), np.nan),
+    }
+    return pd.DataFrame(columns | {"low": low, "high": high})
 
 
 def answer_threshold(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    reference: ArrayLike,
-    risk: float,
-    *,
-    error: float = 0.05,
-    weights: ArrayLike | None = None,
+    curve: pd.DataFrame, risk: float, *, error: float = 0.05, n_joint: int = 1
 ) -> AnswerThreshold:
     """Choose the lowest confidence from which on at most a share ``risk`` of answers is wrong.
 
-    ``confidence, outcome, reference``: see :func:`risk_curve`. ``risk`` is chosen before outcomes
-    are seen; the chance that more are wrong is at most ``error``. Raises InputError for weights.
+    ``curve``: of :func:`risk_curve`. ``risk`` is chosen before outcomes are seen; the chance that
+    more are wrong is at most ``error``, at any of ``n_joint`` thresholds (methods × groups).
 
     Notes
     -----
@@ -232,45 +242,30 @@ def answer_threshold(
     wrong" from high to low confidence, up to the first that does not reject; begun anew at up to
     three lower thresholds, fixed by the numbers of rows. Proof: docs/method.md.
     """
-    if weights is not None:
-        raise InputError(
-            "a guaranteed error rate counts every row once, so 'weights' must be None. Leave the "
-            'weights out (mapping={"weight": ""}, --column weight=).'
-        )
-    c, a = as_rows(confidence, outcome)
-    risk, error = check_share(risk, "risk"), check_share(error, "error")
-    threshold = _thresholds(reference)
-    answered, wrong = _answers(c, a, threshold)
-    expected = len(c) * np.mean(np.asarray(reference) >= threshold[:, None], axis=1)
-    parts = _error_parts(expected, risk, error)
+    alone = check_share(error, "error") / check_integer(n_joint, "n_joint")
+    given = check_share(risk, "risk"), error, n_joint
+    answered, wrong = curve["n_answered"].to_numpy(), curve["n_wrong"].to_numpy()
+    rows, found, here = int(answered[-1]), None, 0.0
+    parts = _error_parts(rows * curve["expected"].to_numpy(), risk, alone)
     p_value = np.where(answered > 0, special.bdtr(wrong, np.maximum(answered, 1), risk), 1.0)
-    found, here = None, 0.0
     for position, p in enumerate(p_value):
         here = here + parts[position]
         found, here = ((position, here), here) if p <= here else (found, 0.0)
     if found is None:
-        needed = _rows_needed(answered, wrong, len(c), risk, error)
-        return AnswerThreshold(None, risk, error, len(c), rows_needed=needed)
-    n, k = int(answered[found[0]]), int(wrong[found[0]])
+        needed = _rows_needed(answered, wrong, risk, alone)
+        return AnswerThreshold(None, *given, rows, rows_needed=needed)
+    at, n, k = float(curve["threshold"][found[0]]), int(answered[found[0]]), int(wrong[found[0]])
     bound = min(float(exact_interval(k, n, level=1 - 2 * found[1])[1]), risk)  # (but for rounding)
-    return AnswerThreshold(float(threshold[found[0]]), risk, error, len(c), n, k, bound)
+    return AnswerThreshold(at, *given, rows, n, k, bound)
 
 
-def _thresholds(reference: ArrayLike) -> Floats:
+def _thresholds(falling: Floats) -> Floats:
     """Return falling thresholds between confidences, that leave equal steps of their rows."""
-    c = np.sort(as_confidence(reference, "reference"))[::-1]
-    values = np.unique(c)[::-1]
+    values = np.unique(falling)[::-1]
     # Half way to the next lower one (the lowest: 0), so that rounding moves no row across.
     between = (values + np.append(values[1:], -values[-1])) / 2
-    ends = np.arange(1, _N_THRESHOLDS + 1) * len(c) // _N_THRESHOLDS
-    return np.unique(between[np.searchsorted(-values, -c[np.maximum(ends, 1) - 1])])[::-1]
-
-
-def _answers(c: Floats, a: Floats, threshold: Floats) -> tuple[Ints, Ints]:
-    """Return numbers of rows answered, and of these wrong, at each threshold."""
-    order = np.argsort(-c, kind="stable")
-    answered = np.searchsorted(-c[order], -threshold, side="right")
-    return answered, np.append(0, np.cumsum(a[order] == 0))[answered]
+    ends = np.arange(1, _N_THRESHOLDS + 1) * len(falling) // _N_THRESHOLDS
+    return np.unique(between[np.searchsorted(-values, -falling[np.maximum(ends, 1) - 1])])[::-1]
 
 
 def _error_parts(expected: Floats, risk: float, error: float) -> Floats:
@@ -280,14 +275,14 @@ def _error_parts(expected: Floats, risk: float, error: float) -> Floats:
         rows = _SPARE * fewest_rows(risk, error / number) * _TIMES ** np.arange(number)
         if rows[-1] <= expected[-1]:
             starts = np.searchsorted(expected, rows)
-    return np.bincount(starts, minlength=len(expected)) * (error / len(starts))
+    return np.float64(error / len(starts)) * np.bincount(starts, minlength=len(expected))
 
 
-def _rows_needed(answered: Ints, wrong: Ints, n: int, risk: float, error: float) -> int | None:
+def _rows_needed(answered: Ints, wrong: Ints, risk: float, error: float) -> int | None:
     """Return about how many rows would do if error rates stay; None if they are all too high."""
     times = np.geomspace(1.25, 1e4, 100)[:, None]
     rows, failures = times * np.maximum(answered, 1), times * wrong
     p_value = special.betainc(rows - failures + 1e-9, failures + 1, 1 - risk)
     possible = (answered > 0) & (wrong < risk * answered)
     enough = ((p_value <= error / _MAX_STARTS) & possible).any(axis=1)
-    return math.ceil(n * times[enough.argmax(), 0]) if enough.any() else None
+    return math.ceil(answered[-1] * times[enough.argmax(), 0]) if enough.any() else None

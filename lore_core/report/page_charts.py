@@ -21,12 +21,13 @@ from lore_core.regions.rows import class_positions
 from lore_core.report.charts import ranking_chart, scene_of, with_basis
 from lore_core.report.findings import Findings
 from lore_core.view import where
+from lore_core.view.methods import abstention_of, drawn_first
 
 #: Figures that show the whole, and how far the bandwidths of a row are apart.
 _OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
 _SIDES = ("before", "after")
-#: Parts of a column.
-_PARTS = 12
+#: Parts of a column; the largest share of wrong answers.
+_PARTS, _RISK = 12, 0.05
 
 
 def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[str, Chart]:
@@ -40,6 +41,10 @@ def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[
         charts["bandwidth_recommended"] = figures.suggestion_figure(best, rows=rows, in_use=used)
     if result is not None:
         charts["recalibrators"] = ranking_chart(findings, result)
+        if view.evaluation.weights is None:
+            found = abstention_of(view, result, _RISK)
+            curves = {name: found.curves[name] for name in drawn_first(result)}
+            charts["abstention"] = figures.risk_figure(curves, found.methods, rows=view.rows)
         if len(result.datasets) > 1:
             charts |= _before_and_after(findings, result)
     return with_basis(view, charts)

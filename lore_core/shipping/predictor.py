@@ -142,11 +142,10 @@ class Predictor:
         new, predicted = self.predict(probabilities, *given, **options), options.get("predictions")
         known = as_probabilities(probabilities).argmax(axis=1) if predicted is None else predicted
         classes = as_labels(known, new.shape[1], "predictions")
+        if self.answer_threshold is None:
+            return classes
         confidence = new[np.arange(len(new)), classes]
-        threshold = self.answer_threshold
-        return (
-            classes if threshold is None else np.where(threshold.abstains(confidence), -1, classes)
-        )
+        return np.where(self.answer_threshold.abstains(confidence), -1, classes)
 
     def _names(self, groups: Any, n: int) -> NDArray[np.object_]:
         wanted = self.group_columns

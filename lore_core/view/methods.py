@@ -308,7 +308,6 @@ class Abstention:
     curves: dict[str, pd.DataFrame]  #: By method, of :func:`~lore_core.metrics.risk_curve`
     methods: dict[str, AnswerThreshold]  #: Those first that answer most
     groups: dict[str, AnswerThreshold]  #: Of one method
-    n_joint: int  #: Thresholds of methods × groups, whose guarantees hold all at once
 
     @property
     def sentence(self) -> str:
@@ -319,10 +318,10 @@ class Abstention:
     @property
     def about(self) -> str:
         """What the guarantees rest on."""
+        n_joint = next(iter(self.methods.values())).n_joint
         return (
-            f"Guaranteed with 95 % for all {self.n_joint:,} pairs of method and group at once, by "
-            "evaluation rows, which fitted no recalibrator. Nothing is guaranteed if the "
-            "classifier was trained on any of them."
+            f"95 % certain for all {n_joint:,} pairs of method and group at once, by evaluation "
+            "rows, which fitted no recalibrator. Nothing is if the classifier was trained on them."
         )
 
     def tables(self, method: str, groups: str) -> list[pd.DataFrame]:
@@ -356,26 +355,26 @@ def abstention_of(
     which the best method has a threshold each. All hold at once for every method and group;
     ``n_tried``: subgroups tested before some were listed.
     """
-    known, of_all = require_calibration(view.dataset), view.evaluation
-    chosen = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
-    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(chosen))
-    few, n_joint = known.rows(chosen), len(result.datasets) * max(len(groups or ()), n_tried)
-    reference = {
-        name: method.recalibrate(few, on if method.needs_embedding else None).confidence
-        for name, method in result.recalibrators.items()
-    }
+    known = require_calibration(view.dataset)
+    known_rows = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
+    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(known_rows))
+    n_joint = len(result.datasets) * max(len(groups or ()), n_tried)
 
-    def of(name: str, inside: Mask | slice) -> tuple[Floats, Floats, Floats]:
-        return result.datasets[name].confidence[inside], of_all.outcome[inside], reference[name]
+    def curves_of(name: str, chosen: Sequence[Mask | slice]) -> list[pd.DataFrame]:
+        method, made = result.recalibrators[name], result.datasets[name]
+        there = method.recalibrate(known.rows(known_rows), on if method.needs_embedding else None)
+        return [
+            risk_curve(**scored(made.rows(inside)), reference=there.confidence) for inside in chosen
+        ]
 
-    def found(name: str, inside: Mask | slice) -> AnswerThreshold:
-        how = {"error": 0.05 / n_joint, "weights": of_all.weights}
-        return answer_threshold(*of(name, inside), risk, **how)
+    def found(curve: pd.DataFrame) -> AnswerThreshold:
+        return answer_threshold(curve, risk, n_joint=n_joint)
 
-    methods = {name: found(name, rows) for name in reference}
+    curves = {name: curves_of(name, [rows])[0] for name in result.datasets}
+    methods = {name: found(curve) for name, curve in curves.items()}
+    of_groups = curves_of(result.ranking[0], [*groups.values()]) if groups else []
     return Abstention(
-        {name: risk_curve(*of(name, rows)) for name in reference},
+        curves,
         dict(sorted(methods.items(), key=lambda item: -item[1].n_answered)),
-        {name: found(result.ranking[0], inside) for name, inside in (groups or {}).items()},
-        n_joint,
+        dict(zip(groups or (), map(found, of_groups), strict=True)),
     )

@@ -15,7 +15,7 @@ from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_wo
 from lore_core.figures import reward_figure, risk_figure
 from lore_core.metrics import RewardCurve, describe_rewards
 from lore_core.metrics.gains import LossParts, RewardParts
-from lore_core.view.methods import group_columns, group_masks
+from lore_core.view.methods import abstention_of, group_columns, group_masks
 from pages.shared import compute
 from pages.shared.cells import estimates, in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
@@ -156,18 +156,21 @@ def _steps() -> None:
 
 
 def _abstain() -> None:
+    if evaluation.weights is not None:
+        st.caption("Error rates are guaranteed for rows that count once; these have weights.")
+        return
     about = "Choose it before you look at the outcomes."
     asked: dict[str, Any] = {"min_value": 0.1, "max_value": 50.0, "value": 5.0, "help": about}
     risk = st.number_input("Wrong answers, at most %", **asked, **linked("risk"), width=200) / 100
-    how = {"rows": inside, "groups": groups, "n_tried": n_tried}
-    found = compute.abstention(view, result, (by, who), risk, how)
-    best = next(iter(found.methods))
+    method = result.ranking[0]
+    found = abstention_of(view, result, risk, rows=inside, groups=groups, n_tried=n_tried)
     st.markdown(f"**{plain(found.sentence)}**")
-    shown = {name: found.curves[name] for name in dict.fromkeys((first, result.ranking[0], best))}
+    shown = dict.fromkeys((first, method, next(iter(found.methods))))
     rows = f"{who}, {int(inside.sum()):,} evaluation rows"
-    show_chart(risk_figure(shown, found.methods, rows=rows), "risk_curve")
+    chart = risk_figure({name: found.curves[name] for name in shown}, found.methods, rows=rows)
+    show_chart(chart, "risk_curve")
     right = st.column_config.Column(alignment="right")
-    for table in found.tables("method", f"group, under {result.ranking[0]}"):
+    for table in found.tables("method", f"group, under {method}"):
         st.dataframe(table, height="content", column_config=dict.fromkeys(table, right))
     st.caption(plain(found.about))
 

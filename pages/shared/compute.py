@@ -322,14 +322,6 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
-@_cached(32, "Choosing thresholds …", *_FITTED)
-def abstention(
-    view: View, result: Comparison, who: tuple[str, str], risk: float, **_chosen: Any
-) -> methods.Abstention:
-    """Thresholds for a largest share of wrong answers, of some rows and groups."""
-    return methods.abstention_of(view, result, risk, **_chosen)
-
-
 def vector_request(
     function: Callable[..., Result], view: View, n_rows: int | None = None
 ) -> Request[Result]:

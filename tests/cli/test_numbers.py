@@ -9,6 +9,7 @@ import lore_core as lore
 from lore_core import figures
 from lore_core.cli import main
 from lore_core.data.defaults import ROUND_GAMMAS
+from lore_core.metrics import answer_threshold, risk_curve
 
 
 class TestMetrics:
@@ -276,3 +277,26 @@ class TestGroupsAndCosts:
         assert set(pd.read_csv(out)["method"]) == set(recalibrated)
         assert b"Plotly.newPlot" in figure.read_bytes()
         assert run("decisions", file, *options).startswith(said)
+
+    def test_answers_with_a_guaranteed_error_rate(
+        self, run, run_json, refuses, file, recalibrated, dataset, undivided, tmp_path
+    ):
+        out, model = tmp_path / "risk.csv", tmp_path / "m.lore"
+        found = run_json(
+            "decisions", file, *self.METHODS, "--risk", "0.2", "--group", "region", "-o", out
+        )
+        method = lore.TemperatureScaling().fit(dataset.calibration)
+        reference = method.recalibrate(dataset.calibration).confidence
+        after = recalibrated["Temperature scaling"]
+        curve = risk_curve(after.confidence, after.outcome, reference)
+        n_joint = 2 * dataset.evaluation.groups["region"].nunique()
+        wanted = answer_threshold(curve, 0.2, n_joint=n_joint)
+        assert found["methods"]["Temperature scaling"] == vars(wanted)
+        assert {*found["groups"]} == {*dataset.evaluation.groups["region"]}
+        assert set(pd.read_csv(out)["method"]) == set(recalibrated)
+        fit = ("recalibrate", "--method", "temperature", "--risk", "0.2", "--save", model, "--fit")
+        alone = answer_threshold(curve, 0.2)
+        assert alone.sentence in run(*fit, file)
+        assert lore.load_recalibrator(model).answer_threshold == alone
+        refuses("needs evaluation rows", *fit, undivided)
+        refuses("goes with '--risk'", "decisions", file, "--group", "region")

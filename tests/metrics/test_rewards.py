@@ -1,10 +1,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from lore_core import InputError, reward_curve
 from lore_core.data.weights import linearised
-from lore_core.metrics import describe_rewards, reward_curves, unsure_threshold
+from lore_core.metrics import (
+    answer_threshold,
+    describe_rewards,
+    reward_curves,
+    risk_curve,
+    unsure_threshold,
+)
 
 
 def test_rewards_by_hand():
@@ -81,3 +88,81 @@ def test_several_at_once_are_each_held_against_the_first():
         pd.testing.assert_frame_equal(found[name].frame(), expected)
     with pytest.raises(InputError, match="got 299 and 300"):
         reward_curves({"one": before, "two": after[:299]}, a)
+
+
+def test_the_error_rate_among_rows_of_high_confidence_by_hand():
+    # Thresholds half way between the confidences of other rows: 0.85, 0.7, 0.5 and 0.
+    curve = risk_curve([0.9, 0.8, 0.6, 0.3], [1, 0, 1, 1], [0.4, 0.6, 0.8, 0.9])
+    assert curve["threshold"].to_numpy() == pytest.approx([0.85, 0.7, 0.5, 0])
+    assert curve["n_answered"].tolist() == [1, 2, 3, 4]
+    assert curve["n_wrong"].tolist() == [0, 1, 1, 1]
+    assert curve["expected"].tolist() == curve["coverage"].tolist() == [0.25, 0.5, 0.75, 1]
+    for row in curve.itertuples():
+        exact = stats.binomtest(row.n_wrong, row.n_answered).proportion_ci(1 - 0.05 / 4)
+        assert (row.low, row.high) == pytest.approx((exact.low, exact.high))
+    with pytest.raises(InputError, match="without 'weights'"):
+        risk_curve([0.5], [1], [0.5], weights=[1.0])
+
+
+def lowest_tested(c, a, thresholds, starts, risk, error):
+    """Lowest threshold whose test rejects, by the definition: errors of starts add up in a row."""
+    found, left = None, 0.0
+    for number, at in enumerate(thresholds):
+        n = int((c >= at).sum())
+        left += error / len(starts) * (number in starts)
+        if n and stats.binom.cdf(int((a[c >= at] == 0).sum()), n, risk) <= left:
+            found = at
+        else:
+            left = 0.0
+    return found
+
+
+@pytest.mark.parametrize("right", [0.93, 0.97, 1.0])
+def test_the_threshold_is_the_last_of_an_unbroken_row_of_tests(right):
+    other = (np.arange(50) + 0.5) / 50  # thresholds 0.98, 0.96, … 0
+    thresholds = np.append(np.arange(49, 0, -1) / 50, 0)
+    # 2,000 rows: ln(0.05/3)/ln 0.95 = 79.8, so starts are where 120, 480 and 1,920 are expected
+    # (40 a threshold), and four starts (86 → 129, …, 8,256) would be too many.
+    starts, given = {2, 11, 47}, set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        c = rng.random(2000)
+        a = (rng.random(2000) < np.where(c > 0.5, right, right - 0.1)).astype(float)
+        found = answer_threshold(risk_curve(c, a, other), 0.05)
+        wanted = lowest_tested(c, a, thresholds, starts, 0.05, 0.05)
+        assert found.confidence == pytest.approx(wanted)
+        given.add(wanted is not None)
+        if wanted is not None:
+            inside = c >= wanted
+            assert (found.n_answered, found.n_wrong) == (inside.sum(), (a[inside] == 0).sum())
+            assert found.wrong <= found.bound <= 0.05
+    assert True in given if right > 0.95 else False in given
+
+
+def test_how_many_rows_a_guarantee_takes():
+    def found(n, wrong, risk=0.05):
+        a = np.ones(n)
+        a[:wrong] = 0
+        return answer_threshold(risk_curve(np.full(n, 0.8), a, [0.7, 0.8, 0.9]), risk)
+
+    assert found(59, 0).confidence == 0.0  # 0.95^59 = 0.0485
+    assert "even with none that takes 59." in found(58, 0).sentence
+    none = found(100, 4)
+    assert none.abstains(np.ones(2)).all()
+    assert f"takes about {none.rows_needed:,} rows" in none.sentence
+    assert found(none.rows_needed, int(none.rows_needed * 0.04)).confidence == 0.0
+    assert found(none.rows_needed // 4, none.rows_needed // 100).confidence is None
+    assert "there are more at every confidence" in found(100, 6).sentence
+
+
+def test_the_guarantee_is_broken_as_seldom_as_it_says():
+    broken = given = 0
+    for seed in range(600):
+        rng = np.random.default_rng(seed)
+        c, other = rng.beta(8, 1, 400), rng.beta(8, 1, 300)
+        wrong = rng.random((2, 400)) < [[0.1001], [0.02]]  # always too many; few enough
+        at_limit, few = (answer_threshold(risk_curve(c, 1 - of, other), 0.1) for of in wrong)
+        broken += at_limit.confidence is not None
+        given += few.confidence is not None
+    assert 5 <= broken <= 30 + 3 * np.sqrt(600 * 0.05 * 0.95)
+    assert given > 590

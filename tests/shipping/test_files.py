@@ -11,6 +11,7 @@ import pytest
 import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison import confidence_difference
+from lore_core.metrics import answer_threshold, risk_curve
 from lore_core.shipping import describe
 from lore_core.shipping.files import recalibrate_file, recalibrate_files
 
@@ -51,6 +52,28 @@ def read(path):
 def model(calibration):
     local = lore.embed(calibration.features, "pca", 2)
     return lore.GroupWise(lore.LoRe(0.3, 5), "region").fit(calibration, local)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_below_the_threshold_are_marked(kind, calibration, new, tmp_path):
+    method = lore.HistogramBinning(8).fit(calibration)
+    before, after = method.recalibrate(calibration), method.recalibrate(new)
+    curve = risk_curve(after.confidence, after.outcome, before.confidence)
+    method.answer_threshold = answer_threshold(curve, 0.3)
+    low = after.confidence < method.answer_threshold.confidence
+    assert 0 < low.mean() < 1
+    path, source = tmp_path / "m.lore", write(table_of(new), tmp_path / f"new.{kind}")
+    method.save(path)
+    predictor = lore.Predictor.load(path)
+    assert predictor.answer_threshold == method.answer_threshold
+    answers = predictor.answers(new.probabilities)
+    np.testing.assert_array_equal(answers, np.where(low, -1, new.predictions))
+    recalibrate_file(path, source, tmp_path / f"out.{kind}", suffix="_new")
+    np.testing.assert_array_equal(read(tmp_path / f"out.{kind}")["abstain_new"], low)
+    held = [item.what for item in describe(path).held]
+    assert f"when to abstain. {method.answer_threshold.sentence}" in held
+    assert method.without_rows().answer_threshold is None  # its confidences may differ
+    assert method.fit(calibration).answer_threshold is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

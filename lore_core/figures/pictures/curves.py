@@ -47,8 +47,6 @@ _ROOM = 0.08
 _MAX_NAMES, _MAX_LETTERS = 10, 14
 #: Metrics of each panel of the movement, from the top, with their colours.
 _MOVING = ({MLCE_SUPPORTED.name: 0}, {ALCE.name: 1, ECE.name: 2})
-#: Share of rows answered from which on a risk curve's band sets the axis.
-_SHOWN = 0.1
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
@@ -339,7 +337,7 @@ def risk_figure(
     marks: list[Mark] = []
     rings: list[Mark] = []
     risk = next(iter(thresholds.values())).risk
-    most = 1.5 * risk
+    most = 3 * risk
     text = ("answers {x:.1f} % of the rows, {y:.1f} % wrong", "confidence {0:.2%} or more")
     for position, (label, curve) in enumerate(curves.items()):
         color, found = method_color(label, position), thresholds[label]
@@ -348,12 +346,13 @@ def risk_figure(
         )
         band = band_around(label, "95 %", at, low, high, Tint(color, 0.12))
         marks += labelled_line(label, color, at, y, text, columns=[least], band=band)
-        most = max(most, *high[at >= _SHOWN])
+        most = max(most, 1.2 * y[-1])
         if found.n_answered:
             share, wrong = np.array([found.n_answered / found.n_rows]), np.array([found.wrong])
             rings.append(Dots(share, wrong, Tint(color), 12, "ring", group=label, listed=False))
     limit = Rule(risk, Tint("ink"), level=True, width=1.2, dash="dash")
     x = Axis("rows answered", "share", span=(0, 1.02))
+    axis = Axis("wrong among them", "share", span=(0, most))
     return PanelPicture(
         title="Wrong answers against rows answered",
         subtitle=rows,
@@ -364,11 +363,7 @@ def risk_figure(
         alt=f"Error rate among rows answered against their share, for {', '.join(curves)}",
         name="risk-vs-coverage",
         table=stacked(curves),
-        panels=(
-            Panel(
-                x, Axis("wrong among them", "share", span=(0, 1.05 * most)), [*marks, limit, *rings]
-            ),
-        ),
+        panels=(Panel(x, axis, [*marks, limit, *rings]),),
         legend=True,
         height=420,
     )
