@@ -200,17 +200,18 @@ def abstention_section(run: Runs) -> str:
     head += ["possible, %", "any method broken, %", "any group broken, %", "groups given, %"]
     head += ["band holds, %", "± at the end", "± DKW"]
     of_lists = run.run(listed, _N_SEARCHES, 0.3)
-    votes = "the lines of human votes need `--votes DIR`" if run.votes is None else (
-        "human votes: a CIFAR-10 network's probabilities (cleanlab/label-errors), each label a "
-        "person's answer drawn from the votes of CIFAR-10H (Peterson et al., ICCV 2019)"
-    )  # fmt: skip
+    votes = "(the lines of human votes were not run: they need `--votes DIR`)."
+    if run.votes is not None:
+        votes = """human votes: probabilities of a network on
+CIFAR-10 (cleanlab/label-errors), each label one person's answer, drawn from the votes of CIFAR-10H
+(Peterson et al., ICCV 2019)."""
     return f"""## Answers with a guaranteed error rate
 
 Rows are drawn with replacement from a population in which the probability of being right is known
 at every row, {_N_DRAWS:,} draws a line and {_N_FITS} fits on {_N_CALIBRATION:,} other draws; the
 confidence to answer from is chosen so that at most so many answers are wrong, with an error of 5 %.
 At the limit: a share of 5.0001 % is wrong at every confidence; surest worst: 10 % wrong above 0.99,
-2 % from 0.85, 20 % below; {votes}.
+2 % from 0.85, 20 % below; {votes}
 
 Broken: the true error rate is above the limit. Given: there is a threshold; then answered, and
 possible with the true error rates known. Any method, any group: of no, temperature, isotonic and

@@ -12,6 +12,7 @@ from lore_core.data.rules import Number
 
 _Count = Annotated[int, Number(0, whole=True)]
 _Share = Annotated[float | None, Number(0, 1)]
+_Inside = Annotated[float, Number(1e-9, 1 - 1e-9)]
 
 
 def fewest_rows(risk: float, error: float) -> int:
@@ -24,11 +25,11 @@ class AnswerThreshold:
     """Confidence from which rows are answered, so that of all answers at most a share is wrong."""
 
     confidence: _Share  #: None: no threshold is guaranteed
-    risk: Annotated[float, Number(0, 1)]  #: The largest share of wrong answers
+    risk: _Inside  #: The largest share of wrong answers
     #: Chance, over the rows they are chosen on, that more are at any of so many thresholds.
-    error: Annotated[float, Number(0, 1)]
+    error: _Inside
     n_joint: Annotated[int, Number(1, whole=True)]
-    n_rows: _Count  #: Rows it was chosen on
+    n_rows: Annotated[int, Number(1, whole=True)]  #: Rows it was chosen on
     n_answered: _Count = 0  #: Of these
     n_wrong: _Count = 0  #: Of those answered
     bound: _Share = None  #: Upper bound of the share of wrong answers
@@ -56,7 +57,7 @@ class AnswerThreshold:
             )
         fewest = fewest_rows(self.risk, self.error / self.n_joint)
         if self.n_rows < fewest:
-            return f"{rows} cannot guarantee {limit}: even with none that takes {fewest:,}."
+            return f"{rows} cannot guarantee {limit}: even without one that takes {fewest:,} rows."
         if self.rows_needed is None:
             return f"{rows} cannot guarantee {limit}: there are more at every confidence."
         needed = f"if error rates stay, that takes about {self.rows_needed:,} rows"

@@ -146,7 +146,7 @@ def test_how_many_rows_a_guarantee_takes():
         return answer_threshold(risk_curve(np.full(n, 0.8), a, [0.7, 0.8, 0.9]), risk)
 
     assert found(59, 0).confidence == 0.0  # 0.95^59 = 0.0485
-    assert "even with none that takes 59." in found(58, 0).sentence
+    assert "even without one that takes 59 rows." in found(58, 0).sentence
     none = found(100, 4)
     assert none.abstains(np.ones(2)).all()
     assert f"takes about {none.rows_needed:,} rows" in none.sentence
