@@ -172,10 +172,13 @@ def _thresholds(
     view: views.View, result: comparison.Comparison, risk: float, by: str | None
 ) -> Output:
     """Lay out from which confidence on an error rate is guaranteed."""
+    from lore_core.comparison.tables import stacked
+
     groups = None if by is None else views.methods.group_masks(view.evaluation, by)
     found = views.methods.abstention_of(view, result, risk, groups=groups)
-    chart = figures.risk_figure(found.curves, found.methods, rows=view.rows)
+    chart = figures.risk_figure(found.drawn, found.methods, rows=view.rows)
     tables = found.tables("", f"“{result.ranking[0]}”, {by}")
     listed = [{str(k): list(v) for k, v in table.reset_index().items()} for table in tables]
     text = [found.sentence, *map(text_table, listed), found.about]
-    return Output({**view.settings(), **found.to_dict()}, chart.table, text, chart=chart)
+    table = stacked(found.curves)
+    return Output({**view.settings(), **found.to_dict()}, table, text, chart=chart)

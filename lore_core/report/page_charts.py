@@ -21,7 +21,7 @@ from lore_core.regions.rows import class_positions
 from lore_core.report.charts import ranking_chart, scene_of, with_basis
 from lore_core.report.findings import Findings
 from lore_core.view import where
-from lore_core.view.methods import abstention_of, drawn_first
+from lore_core.view.methods import abstention_of
 
 #: Figures that show the whole, and how far the bandwidths of a row are apart.
 _OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
@@ -43,8 +43,7 @@ def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[
         charts["recalibrators"] = ranking_chart(findings, result)
         if view.evaluation.weights is None:
             found = abstention_of(view, result, _RISK)
-            curves = {name: found.curves[name] for name in drawn_first(result)}
-            charts["abstention"] = figures.risk_figure(curves, found.methods, rows=view.rows)
+            charts["abstention"] = figures.risk_figure(found.drawn, found.methods, rows=view.rows)
         if len(result.datasets) > 1:
             charts |= _before_and_after(findings, result)
     return with_basis(view, charts)

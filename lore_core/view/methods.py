@@ -310,6 +310,12 @@ class Abstention:
     groups: dict[str, AnswerThreshold]  #: Of one method
 
     @property
+    def drawn(self) -> dict[str, pd.DataFrame]:
+        """Curves of the first method and of that which answers most."""
+        first, best = next(iter(self.curves)), next(iter(self.methods))
+        return {name: self.curves[name] for name in (first, best)}
+
+    @property
     def sentence(self) -> str:
         """The threshold of the method that answers most, or why there is none."""
         name, best = next(iter(self.methods.items()))

@@ -162,15 +162,12 @@ def _abstain() -> None:
     about = "Choose it before you look at the outcomes."
     asked: dict[str, Any] = {"min_value": 0.1, "max_value": 50.0, "value": 5.0, "help": about}
     risk = st.number_input("Wrong answers, at most %", **asked, **linked("risk"), width=200) / 100
-    method = result.ranking[0]
     found = abstention_of(view, result, risk, rows=inside, groups=groups, n_tried=n_tried)
     st.markdown(f"**{plain(found.sentence)}**")
-    shown = dict.fromkeys((first, method, next(iter(found.methods))))
     rows = f"{who}, {int(inside.sum()):,} evaluation rows"
-    chart = risk_figure({name: found.curves[name] for name in shown}, found.methods, rows=rows)
-    show_chart(chart, "risk_curve")
+    show_chart(risk_figure(found.drawn, found.methods, rows=rows), "risk_curve")
     right = st.column_config.Column(alignment="right")
-    for table in found.tables("method", f"group, under {method}"):
+    for table in found.tables("method", f"group, under {result.ranking[0]}"):
         st.dataframe(table, height="content", column_config=dict.fromkeys(table, right))
     st.caption(plain(found.about))
 

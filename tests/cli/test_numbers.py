@@ -282,12 +282,10 @@ class TestGroupsAndCosts:
         self, run, run_json, refuses, file, recalibrated, dataset, undivided, tmp_path
     ):
         out, model = tmp_path / "risk.csv", tmp_path / "m.lore"
-        found = run_json(
-            "decisions", file, *self.METHODS, "--risk", "0.2", "--group", "region", "-o", out
-        )
-        method = lore.TemperatureScaling().fit(dataset.calibration)
-        reference = method.recalibrate(dataset.calibration).confidence
-        after = recalibrated["Temperature scaling"]
+        options = (*self.METHODS, "--risk", "0.2", "--group", "region", "-o", out)
+        found = run_json("decisions", file, *options)
+        rows, after = dataset.calibration, recalibrated["Temperature scaling"]
+        reference = lore.TemperatureScaling().fit(rows).recalibrate(rows).confidence
         curve = risk_curve(after.confidence, after.outcome, reference)
         n_joint = 2 * dataset.evaluation.groups["region"].nunique()
         wanted = answer_threshold(curve, 0.2, n_joint=n_joint)
