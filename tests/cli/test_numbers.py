@@ -282,18 +282,18 @@ class TestGroupsAndCosts:
         self, run, run_json, refuses, file, recalibrated, dataset, undivided, tmp_path
     ):
         out, model = tmp_path / "risk.csv", tmp_path / "m.lore"
-        options = (*self.METHODS, "--risk", "0.2", "--group", "region", "-o", out)
+        options = (*self.METHODS, "--risk", "0.3", "--group", "region", "-o", out)
         found = run_json("decisions", file, *options)
         rows, after = dataset.calibration, recalibrated["Temperature scaling"]
         reference = lore.TemperatureScaling().fit(rows).recalibrate(rows).confidence
         curve = risk_curve(after.confidence, after.outcome, reference)
         n_joint = 2 * dataset.evaluation.groups["region"].nunique()
-        wanted = answer_threshold(curve, 0.2, n_joint=n_joint)
+        wanted = answer_threshold(curve, 0.3, n_joint=n_joint)
         assert found["methods"]["Temperature scaling"] == vars(wanted)
         assert {*found["groups"]} == {*dataset.evaluation.groups["region"]}
         assert set(pd.read_csv(out)["method"]) == set(recalibrated)
-        fit = ("recalibrate", "--method", "temperature", "--risk", "0.2", "--save", model, "--fit")
-        alone = answer_threshold(curve, 0.2)
+        fit = ("recalibrate", "--method", "temperature", "--risk", "0.3", "--save", model, "--fit")
+        alone = answer_threshold(curve, 0.3)
         assert alone.sentence in run(*fit, file)
         assert lore.load_recalibrator(model).answer_threshold == alone
         refuses("needs evaluation rows", *fit, undivided)
