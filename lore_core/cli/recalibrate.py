@@ -16,7 +16,6 @@ from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
 from lore_core.recalibration.registry import METHODS, named_recalibrator
-from lore_core.view.view import scored
 
 _MAX_PCA_DIMENSIONS = 20
 
@@ -247,6 +246,8 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
                 f"'--risk' needs evaluation rows, which nothing was fitted on; '{dataset.name}' "
                 "names none. Give the test file or a split too."
             )
+        from lore_core.view.view import scored
+
         before, after = fitted.recalibrate(rows, embedding), fitted.recalibrate(tried, points)
         curve = lore.metrics.risk_curve(**scored(after), reference=before.confidence)
         found = lore.metrics.answer_threshold(curve, options.risk)

@@ -327,16 +327,19 @@ class Abstention:
         n_joint = next(iter(self.methods.values())).n_joint
         return (
             f"95 % certain for all {n_joint:,} pairs of method and group at once, by evaluation "
-            "rows, which fitted no recalibrator. Nothing is if the classifier was trained on them."
+            "rows, which fitted no recalibrator; not if the classifier was trained on them."
         )
 
     def tables(self, method: str, groups: str) -> list[pd.DataFrame]:
         """Return the thresholds as text, by method and (if any) by group, under these headings."""
-        named = {method: self.methods, groups: self.groups}
+        tables = {
+            heading: pd.DataFrame([item.cells() for item in of.values()], list(of))
+            for heading, of in {method: self.methods, groups: self.groups}.items()
+        }
         return [
-            pd.DataFrame({name: item.cells() for name, item in of.items()}).T.rename_axis(heading)
-            for heading, of in named.items()
-            if of
+            table.loc[:, list(table.ne("").any())].rename_axis(heading)
+            for heading, table in tables.items()
+            if len(table)
         ]
 
     def to_dict(self) -> dict[str, Any]:
