@@ -332,15 +332,13 @@ class Abstention:
 
     def tables(self, method: str, groups: str) -> list[pd.DataFrame]:
         """Return the thresholds as text, by method and (if any) by group, under these headings."""
-        tables = {
-            heading: pd.DataFrame([item.cells() for item in of.values()], list(of))
-            for heading, of in {method: self.methods, groups: self.groups}.items()
-        }
-        return [
-            table.loc[:, list(table.ne("").any())].rename_axis(heading)
-            for heading, table in tables.items()
-            if len(table)
-        ]
+        made = []
+        for heading, of in {method: self.methods, groups: self.groups}.items():
+            cells = [item.cells() for item in of.values()]
+            shown = dict.fromkeys(name for row in cells for name, text in row.items() if text)
+            if cells:
+                made.append(pd.DataFrame(cells, [*of], [*shown]).rename_axis(heading))
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """Return the thresholds of methods and groups."""
