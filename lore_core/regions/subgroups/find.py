@@ -34,8 +34,9 @@ from lore_core.regions.variables.attributes import Predicate, telling_attributes
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
-#: Numbers are cut into so many parts; a slice is a range of them.
-_PARTS = 6
+#: Numbers are cut into so many parts for pairs of columns, and so many times as many at most, of
+#: :data:`MIN_ROWS` rows or more, by themselves; a slice is a range of them.
+_PARTS, _MOST_TIMES = 6, 8
 #: Of more rows than this a part is searched and all others are held out.
 _MOST_SEARCHED = 100_000
 #: Share of ``alpha`` for subgroups that words of texts name.
@@ -287,9 +288,11 @@ def halves_of(
         raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
-    known = telling_attributes(dataset, target=target, n_parts=_PARTS)
-    searched, weights = [*known, *word_attributes(dataset)], as_weights(target_rows.weights)
-    rows = Rows(c, a, searched, weights)
+    times = int(np.clip(len(c) // (_PARTS * MIN_ROWS), 1, _MOST_TIMES))
+    known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
+    searched = [*known, *word_attributes(dataset)]
+    coarse = [item.coarser(_PARTS) for item in searched]
+    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights))
     turns = _turns(c, random_state) if len(rows) >= 2 * MIN_ROWS else []
     halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
     return Halves(rows, against, halves)
@@ -317,7 +320,8 @@ def _listed(
     """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
     def worth(item: Tried) -> float:
-        return float(interest(average.of_rows(item.inside), len(rows), item.weight))
+        excess = average.of_rows(item.inside)
+        return float(interest(excess, excess.lower_bound, len(rows), item.weight))
 
     listed: Listed = []
     for item in sorted(_merge_word_slices(confirmed, average), key=worth, reverse=True):
@@ -328,7 +332,7 @@ def _listed(
         label: tuple[Predicate, ...] = ()
         centre: tuple[float, ...] = ()
         if not item.conditions and points is not None:
-            label = region_label(item.inside, rows.attributes)
+            label = region_label(item.inside, rows.coarse)
             centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())
         subgroup = Subgroup(
             rows=chosen,

@@ -1,9 +1,11 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
 
 from lore_core.regions.subgroups import overall
-from lore_core.regions.subgroups.candidates import level_tree, slice_tables
+from lore_core.regions.subgroups.candidates import conditions_of, level_tree, slice_tables
 from lore_core.regions.subgroups.overall import Average, overall_gap
 from lore_core.regions.variables.cutting import cut
 
@@ -113,7 +115,10 @@ def test_sums_are_those_of_the_rows_that_hold_the_slice(columns, against):
         cut("few", rng.choice([1, 2], n)),
     ]
     average = Average.of(c, a, against)
-    slices, sums = slice_tables(items, columns, average)
+    ranges, sums = slice_tables(items, columns, average)
+    slices = list(product(*(conditions_of(items[k], k) for k in columns)))
+    sums = sums.reshape(-1, *sums.shape[-2:])
+    assert [of.shape for of in ranges] == [(2, len(conditions_of(items[k], k))) for k in columns]
     assert len(slices) == len(sums) == len(set(slices))
     for conditions, found in zip(slices, sums, strict=True):
         rows = np.logical_and.reduce([item.holds(items) for item in conditions])
@@ -126,8 +131,7 @@ def test_sums_are_those_of_the_rows_that_hold_the_slice(columns, against):
 def test_words_of_a_range_hold_exactly_its_rows():
     values = np.arange(100.0)
     (item,) = [cut("age", values, n_parts=4)]
-    average = Average.of(np.full(100, 0.7), np.ones(100), "zero")
-    for (condition,) in slice_tables([item], (0,), average)[0]:
+    for condition in conditions_of(item, 0):
         text = condition.predicate([item]).value
         rows = values[condition.holds([item])]
         if text.startswith("< "):
