@@ -342,26 +342,21 @@ class SearchedHalf:
     @cached_property
     def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
-        tables = [self._table(self.half.attributes, (k,)) for k in range(len(self._cuts))]
-        alone, means = [], []
-        for column, ((ranges,), excess) in enumerate(tables):
-            ends = self._cuts[column][ranges_of(self.half.coarse[column])]
-            keys = [first * (ranges.max() + 1) + end for first, end in (ranges, ends)]
-            coarse = np.isin(*keys)
-            alone.append(self._best_alone(column, ranges, excess, coarse))
-            means.append(excess.mean[coarse])
+        tables = [self._table(self.half.attributes, (k,)) for k in range(len(self.half.attributes))]
+        alone = [self._best_alone(k, *table) for k, table in enumerate(tables)]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED]).tolist()
-        pairs = (self._best_pairs(two, means) for two in combinations(paired, 2))
+        starts = {k: self._starts(k) for k in paired}
+        means = {}
+        for k in paired:
+            (ranges,), excess = tables[k]
+            means[k] = excess.mean[np.isin(ranges, starts[k]).all(axis=0)]
+        pairs = (self._best_pairs(two, starts, means) for two in combinations(paired, 2))
         return [item for found in (*alone, *pairs) for item in found]
 
-    @cached_property
-    def _cuts(self) -> list[Ints]:
-        """Where the parts of each coarse column begin among those of the fine one, and the end."""
-        return [
-            part_starts(fine, coarse)
-            for fine, coarse in zip(self.half.attributes, self.half.coarse, strict=True)
-        ]
+    def _starts(self, column: int) -> Ints:
+        """Return where the parts of a coarse column begin among those of the fine one; the end."""
+        return part_starts(self.half.attributes[column], self.half.coarse[column])
 
     def _table(
         self, attributes: Sequence[Attribute], columns: tuple[int, ...]
@@ -369,11 +364,13 @@ class SearchedHalf:
         ranges, sums = slice_tables(attributes, columns, self.average)
         return ranges, excess_of(sums, self.average.total, against_zero=self.against == "zero")
 
-    def _best_alone(
-        self, column: int, ranges: Ints, excess: Excess, coarse: Mask
-    ) -> list[Candidate]:
-        attribute, mean = self.half.attributes[column], excess.mean
-        bound = np.where(coarse, excess.lower_bound, excess.lower_bound_of_many)
+    def _best_alone(self, column: int, of: list[Ints], excess: Excess) -> list[Candidate]:
+        """Return the best ranges of a column."""
+        attribute, (ranges,), mean = self.half.attributes[column], of, excess.mean
+        bound = excess.lower_bound
+        if attribute.numeric:
+            coarse = np.isin(ranges, self._starts(column)).all(axis=0)
+            bound = np.where(coarse, bound, excess.lower_bound_of_many)
         worth = self._interest(excess, bound, 1)
         best = np.argsort(-worth, kind="stable")[: np.count_nonzero(worth)]
         if attribute.numeric:
@@ -387,23 +384,23 @@ class SearchedHalf:
             )
         return found
 
-    def _best_pairs(self, columns: tuple[int, int], means: Sequence[Floats]) -> list[Candidate]:
-        """Return the best pairs of ranges of two columns; ``means``: excess of each column's."""
-        (one, other), excess = self._table(self.half.coarse, columns)
+    def _best_pairs(
+        self, columns: tuple[int, int], starts: dict[int, Ints], means: dict[int, Floats]
+    ) -> list[Candidate]:
+        """Return the best pairs of two columns' coarse ranges; ``means``: excess of each alone."""
+        ranges, excess = self._table(self.half.coarse, columns)
         mean, bound = excess.mean, excess.lower_bound
         # Two columns are worth their words where they are surely worse than either alone.
         sign, alone = np.sign(mean), [means[k] for k in columns]
         parts = np.maximum(sign * alone[0][:, None], sign * alone[1])
         worth = np.where(bound > parts, self._interest(excess, bound, 2), 0.0)
+        best = np.argsort(-worth, axis=None, kind="stable")[: np.count_nonzero(worth)]
         found = []
-        for k in np.argsort(-worth, axis=None, kind="stable")[
-            : min(_KEPT, np.count_nonzero(worth))
-        ]:
-            at = divmod(int(k), other.shape[1])
-            ends = (of[:, place] for of, place in zip((one, other), at, strict=True))
+        for k in best[:_KEPT].tolist():
+            at = divmod(k, worth.shape[1])
             where = tuple(
-                Condition(column, *self._cuts[column][of].tolist())
-                for column, of in zip(columns, ends, strict=True)
+                Condition(column, *starts[column][of[:, place]].tolist())
+                for column, of, place in zip(columns, ranges, at, strict=True)
             )
             found.append(Candidate(float(worth[at]), float(mean[at]), float(bound[at]), where))
         return found
