@@ -230,6 +230,7 @@ class Candidate:
     conditions: Slice  #: Empty for a region
     rows: Ints | None = None  #: Of a region, in the searched half
     text: str = ""  #: The column of texts whose words alone name it
+    is_fine: bool = False  #: Whether it is one of the many ranges that are no run of coarse parts
     #: (n,); mask of all rows, searched or not, once it is chosen.
     inside: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
@@ -367,10 +368,8 @@ class SearchedHalf:
     def _best_alone(self, column: int, of: list[Ints], excess: Excess) -> list[Candidate]:
         """Return the best ranges of a column."""
         attribute, (ranges,), mean = self.half.attributes[column], of, excess.mean
-        bound = excess.lower_bound
-        if attribute.numeric:
-            coarse = np.isin(ranges, self._starts(column)).all(axis=0)
-            bound = np.where(coarse, bound, excess.lower_bound_of_many)
+        fine = np.asarray(~np.isin(ranges, self._starts(column)).all(axis=0))
+        bound = np.where(fine, excess.lower_bound_of_many, excess.lower_bound)
         worth = self._interest(excess, bound, 1)
         best = np.argsort(-worth, kind="stable")[: np.count_nonzero(worth)]
         if attribute.numeric:
@@ -379,9 +378,8 @@ class SearchedHalf:
         found = []
         for k in best[:_KEPT].tolist():
             where = (Condition(column, *ranges[:, k].tolist()),)
-            found.append(
-                Candidate(float(worth[k]), float(mean[k]), float(bound[k]), where, text=text)
-            )
+            numbers = float(worth[k]), float(mean[k]), float(bound[k])
+            found.append(Candidate(*numbers, where, text=text, is_fine=bool(fine[k])))
         return found
 
     def _best_pairs(

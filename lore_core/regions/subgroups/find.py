@@ -321,7 +321,8 @@ def _listed(
 
     def worth(item: Tried) -> float:
         excess = average.of_rows(item.inside)
-        return float(interest(excess, excess.lower_bound, len(rows), item.weight))
+        bound = excess.lower_bound_of_many if item.is_fine else excess.lower_bound
+        return float(interest(excess, bound, len(rows), item.weight))
 
     listed: Listed = []
     for item in sorted(_merge_word_slices(confirmed, average), key=worth, reverse=True):
