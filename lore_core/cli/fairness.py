@@ -174,11 +174,12 @@ def _thresholds(
     """Lay out from which confidence on an error rate is guaranteed."""
     from lore_core.comparison.tables import stacked
 
-    groups = None if by is None else views.methods.group_masks(view.evaluation, by)
+    groups = {} if by is None else views.methods.group_masks(view.evaluation, by)
     found = views.methods.abstention_of(view, result, risk, groups=groups)
-    chart = figures.risk_figure(found.drawn, found.methods, rows=view.rows)
-    tables = found.tables("", f"“{result.ranking[0]}”, {by}")
-    listed = [{str(k): list(v) for k, v in table.reset_index().items()} for table in tables]
-    text = [found.sentence, *map(text_table, listed), found.about]
-    table = stacked(found.curves)
-    return Output({**view.settings(), **found.to_dict()}, table, text, chart=chart)
+    thresholds = {name: vars(item) for name, item in found.thresholds.items()}
+    content = {**view.settings(), "sentence": found.sentence, "thresholds": thresholds}
+    listed = found.table().rename_axis("").reset_index().items()
+    columns = {str(name): list(column) for name, column in listed}
+    text = [found.sentence, text_table(columns), found.about]
+    chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
+    return Output(content, stacked(found.curves), text, chart=chart)

@@ -15,11 +15,6 @@ _Share = Annotated[float | None, Number(0, 1)]
 _Inside = Annotated[float, Number(1e-9, 1 - 1e-9)]
 
 
-def fewest_rows(risk: float, error: float) -> int:
-    """Return how many answers, all right, show with this error that few enough are wrong."""
-    return math.ceil(math.log(error) / math.log1p(-risk))
-
-
 @dataclass(frozen=True)
 class AnswerThreshold:
     """Confidence from which rows are answered, so that of all answers at most a share is wrong."""
@@ -55,13 +50,10 @@ class AnswerThreshold:
                 f"confidence {percent(self.confidence, 2)} or more: {limit}, "
                 f"{100 * (1 - self.error):.3g} % certain ({percent(self.wrong)} here)."
             )
-        fewest = fewest_rows(self.risk, self.error / self.n_joint)
-        if self.n_rows < fewest:
-            return f"{rows} cannot guarantee {limit}: even without one that takes {fewest:,} rows."
-        if self.rows_needed is None:
-            return f"{rows} cannot guarantee {limit}: there are more at every confidence."
-        needed = f"if error rates stay, that takes about {self.rows_needed:,} rows"
-        return f"{rows} cannot guarantee {limit} at any confidence: {needed}."
+        why = "there are more at every confidence"
+        if self.rows_needed is not None:
+            why = f"if error rates stay, that takes about {self.rows_needed:,} rows"
+        return f"{rows} cannot guarantee {limit}: {why}."
 
     def cells(self) -> dict[str, str]:
         """Return the numbers as text, by their headings."""

@@ -30,7 +30,7 @@ MEAN_CONFIDENCE = Metric(
     explanation="Mean confidence of the evaluation rows.",
     unit=PERCENT,
     direction=None,
-    measure=RowMean(lambda rows: rows.confidence),
+    measure=RowMean(lambda rows: rows.scores.confidence),
 )
 NLL = Metric(
     name="NLL",

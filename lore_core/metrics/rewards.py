@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special
 
-from lore_core.data.abstention import AnswerThreshold, fewest_rows
+from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import percent
 from lore_core.data.validation import (
@@ -27,11 +27,10 @@ from lore_core.data.validation import (
 from lore_core.data.weights import as_weights
 from lore_core.metrics.global_metrics import NORMAL_95, exact_interval
 
-#: Thresholds tried, at equal steps of the share of rows answered.
-_N_THRESHOLDS = 50
-#: Tests begin at this many thresholds at most: first where there are so many times the rows that
-#: suffice without a mistake, then at so many times the rows of the start before.
-_MAX_STARTS, _SPARE, _TIMES = 4, 1.5, 4.0
+#: Thresholds tried, at equal steps of the share answered; those at which tests begin, at most.
+_N_THRESHOLDS, _MAX_STARTS = 50, 10
+#: Thresholds are so much lower: rounding moves no row across them.
+_BELOW = 1e-9
 
 
 def default_ratios(n: int = 40) -> Floats:
@@ -204,22 +203,21 @@ def risk_curve(
     fitted on; they set up to 50 thresholds, at equal steps of the share of them that is answered.
 
     Returns a DataFrame, one row a threshold, from high to low: ``threshold`` (rows of this
-    confidence or more are answered), ``expected`` (their share of ``reference``), ``coverage``,
-    ``n_answered, n_wrong, risk`` and its ``low, high``: Clopper and Pearson's, the error of 5 %
-    shared evenly (Bonferroni). Raises InputError for ``weights``.
+    confidence or more are answered), ``coverage, n_answered, n_wrong, risk`` and its ``low, high``:
+    Clopper and Pearson's, the error of 5 % shared evenly. Raises InputError for ``weights``.
     """
     if weights is not None:
         raise InputError("an error rate is guaranteed for rows that count once: without 'weights'.")
     c, a = as_rows(confidence, outcome)
-    other = np.sort(as_confidence(reference, "reference"))[::-1]
-    threshold = _thresholds(other)
+    shares = 1 - np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
+    steps = np.quantile(as_confidence(reference, "reference"), shares, method="lower") - _BELOW
+    threshold = np.unique(np.append(np.maximum(steps, 0.0), 0.0))[::-1]
     order = np.argsort(-c, kind="stable")
     answered = np.searchsorted(-c[order], -threshold, side="right")
     wrong = np.append(0, np.cumsum(a[order] == 0))[answered]
     low, high = exact_interval(wrong, answered, level=1 - 0.05 / len(threshold))
     columns = {
         "threshold": threshold,
-        "expected": np.searchsorted(-other, -threshold, side="right") / len(other),
         "coverage": answered / len(c),
         "n_answered": answered,
         "n_wrong": wrong,
@@ -239,50 +237,30 @@ def answer_threshold(
     Notes
     -----
     Learn then test (Angelopoulos et al., arXiv:2110.01052): exact binomial tests of "more are
-    wrong" from high to low confidence, up to the first that does not reject; begun anew at up to
-    three lower thresholds, fixed by the numbers of rows. Proof: docs/method.md.
+    wrong", from high to low confidence. Ten thresholds have a tenth of the error each, which is
+    handed on from test to test as long as these reject. Proof: docs/method.md.
     """
     alone = check_share(error, "error") / check_integer(n_joint, "n_joint")
-    given = check_share(risk, "risk"), error, n_joint
     answered, wrong = curve["n_answered"].to_numpy(), curve["n_wrong"].to_numpy()
-    rows, found, here = int(answered[-1]), None, 0.0
-    parts = _error_parts(rows * curve["expected"].to_numpy(), risk, alone)
+    given = check_share(risk, "risk"), error, n_joint, int(answered[-1])
     p_value = np.where(answered > 0, special.bdtr(wrong, np.maximum(answered, 1), risk), 1.0)
+    begins = np.arange(len(curve))[::-1] % -(-len(curve) // _MAX_STARTS) == 0
+    share, found, left = alone / begins.sum(), None, 0.0
     for position, p in enumerate(p_value):
-        here = here + parts[position]
-        found, here = ((position, here), here) if p <= here else (found, 0.0)
+        left += share * begins[position]
+        found, left = ((position, left), left) if p <= left else (found, 0.0)
     if found is None:
-        needed = _rows_needed(answered, wrong, risk, alone)
-        return AnswerThreshold(None, *given, rows, rows_needed=needed)
-    at, n, k = float(curve["threshold"][found[0]]), int(answered[found[0]]), int(wrong[found[0]])
+        needed = _rows_needed(answered, wrong, risk, share)
+        return AnswerThreshold(None, *given, rows_needed=needed)
+    at, n, k = (curve[name].iloc[found[0]] for name in ("threshold", "n_answered", "n_wrong"))
     bound = min(float(exact_interval(k, n, level=1 - 2 * found[1])[1]), risk)  # (but for rounding)
-    return AnswerThreshold(at, *given, rows, n, k, bound)
-
-
-def _thresholds(falling: Floats) -> Floats:
-    """Return falling thresholds between confidences, that leave equal steps of their rows."""
-    values = np.unique(falling)[::-1]
-    # Half way to the next lower one (the lowest: 0), so that rounding moves no row across.
-    between = (values + np.append(values[1:], -values[-1])) / 2
-    ends = np.arange(1, _N_THRESHOLDS + 1) * len(falling) // _N_THRESHOLDS
-    return np.unique(between[np.searchsorted(-values, -falling[np.maximum(ends, 1) - 1])])[::-1]
-
-
-def _error_parts(expected: Floats, risk: float, error: float) -> Floats:
-    """Return the error that is spent from each threshold on, by the rows ``expected`` there."""
-    starts = np.array([len(expected) - 1])
-    for number in range(1, _MAX_STARTS + 1):
-        rows = _SPARE * fewest_rows(risk, error / number) * _TIMES ** np.arange(number)
-        if rows[-1] <= expected[-1]:
-            starts = np.searchsorted(expected, rows)
-    return np.float64(error / len(starts)) * np.bincount(starts, minlength=len(expected))
+    return AnswerThreshold(float(at), *given, int(n), int(k), bound)
 
 
 def _rows_needed(answered: Ints, wrong: Ints, risk: float, error: float) -> int | None:
     """Return about how many rows would do if error rates stay; None if they are all too high."""
-    times = np.geomspace(1.25, 1e4, 100)[:, None]
-    rows, failures = times * np.maximum(answered, 1), times * wrong
-    p_value = special.betainc(rows - failures + 1e-9, failures + 1, 1 - risk)
-    possible = (answered > 0) & (wrong < risk * answered)
-    enough = ((p_value <= error / _MAX_STARTS) & possible).any(axis=1)
+    times = np.geomspace(1.0, 1e4, 200)[:, None]
+    right, failures = times * np.maximum(answered - wrong, 1e-9), times * wrong
+    p_value = special.betainc(right, failures + 1, 1 - risk)
+    enough = ((p_value <= error) & (wrong < risk * answered)).any(axis=1)
     return math.ceil(answered[-1] * times[enough.argmax(), 0]) if enough.any() else None

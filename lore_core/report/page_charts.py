@@ -43,7 +43,8 @@ def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[
         charts["recalibrators"] = ranking_chart(findings, result)
         if view.evaluation.weights is None:
             found = abstention_of(view, result, _RISK)
-            charts["abstention"] = figures.risk_figure(found.drawn, found.methods, rows=view.rows)
+            chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
+            charts["abstention"] = chart
         if len(result.datasets) > 1:
             charts |= _before_and_after(findings, result)
     return with_basis(view, charts)
@@ -153,9 +154,11 @@ def figure_rows(findings: Findings, charts: Mapping[str, Chart]) -> dict[str, di
     if isinstance(picture, LandscapePicture) and on is not None:
         text = f"{view.rows}, {view.map_name}"
         bare = replace(picture, points=None, worst=None, regions=(), labels=(), vivid=None)
-        gammas = view.gamma / _TIMES, view.gamma, view.gamma * _TIMES
-        fields = zip(gammas, where.fields_of(view, gammas, on), strict=True)
-        layers = [Layer(f"γ = {gamma:g}", (field,)) for gamma, field in fields]
+        layers = []
+        for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES):
+            near = view.with_(gamma=gamma)
+            field = where.field_of(near, where.errors_of(near), on=on)
+            layers.append(Layer(f"γ = {gamma:g}", (field,)))
         bare = replace(bare, subtitle=text)
         rows["bandwidths"] = {of.name: replace(bare, layers=(of,)) for of in layers}
     return {name: row for name, row in rows.items() if len(row) > 1}

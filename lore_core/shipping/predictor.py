@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats
 from lore_core.data.errors import listed
 from lore_core.data.rows import Place, Rows
 from lore_core.data.validation import (
@@ -47,7 +47,7 @@ class Predictor:
     needs_features, needs_groups : bool
         What :meth:`predict` needs beside probabilities.
     answer_threshold : AnswerThreshold or None
-        Confidence below which :meth:`answers` abstains, with what it guarantees.
+        Which rows are not answered (``abstains(confidence)``), and what that guarantees.
 
     Examples
     --------
@@ -133,19 +133,6 @@ class Predictor:
             None if features is None else np.asarray(features),
         )
         return self._recalibrator.applied_to(rows).probabilities
-
-    def answers(self, probabilities: ArrayLike, *given: Any, **options: Any) -> Ints:
-        """Return the predicted class of each row, −1 where the file's threshold says to abstain.
-
-        Arguments are those of :meth:`predict`.
-        """
-        new, predicted = self.predict(probabilities, *given, **options), options.get("predictions")
-        known = as_probabilities(probabilities).argmax(axis=1) if predicted is None else predicted
-        classes = as_labels(known, new.shape[1], "predictions")
-        if self.answer_threshold is None:
-            return classes
-        confidence = new[np.arange(len(new)), classes]
-        return np.where(self.answer_threshold.abstains(confidence), -1, classes)
 
     def _names(self, groups: Any, n: int) -> NDArray[np.object_]:
         wanted = self.group_columns

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
@@ -118,13 +117,6 @@ def vector_chance_of(
     return whole_vector.vector_chance(
         view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
     )
-
-
-def classes_of(
-    view: View, errors: VectorErrors, chance: whole_vector.VectorChance | None = None
-) -> pd.DataFrame:
-    """Return every class, the most wrong first, with what chance shows where that is known."""
-    return whole_vector.class_table(view.evaluation, errors, chance, **view.bins)
 
 
 def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:

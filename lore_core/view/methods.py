@@ -305,46 +305,30 @@ def group_reports_of(
 class Abstention:
     """Error rates among rows answered, and thresholds that guarantee a largest one."""
 
-    curves: dict[str, pd.DataFrame]  #: By method, of :func:`~lore_core.metrics.risk_curve`
-    methods: dict[str, AnswerThreshold]  #: Those first that answer most
-    groups: dict[str, AnswerThreshold]  #: Of one method
-
-    @property
-    def drawn(self) -> dict[str, pd.DataFrame]:
-        """Curves of the first method and of that which answers most."""
-        first, best = next(iter(self.curves)), next(iter(self.methods))
-        return {name: self.curves[name] for name in (first, best)}
+    curves: dict[str, pd.DataFrame]  #: Of the first method, and of that which answers most
+    #: By method, those first that answer most; then by group, of the method ranked first
+    thresholds: dict[str, AnswerThreshold]
 
     @property
     def sentence(self) -> str:
         """The threshold of the method that answers most, or why there is none."""
-        name, best = next(iter(self.methods.items()))
+        name, best = next(iter(self.thresholds.items()))
         return best.sentence if best.confidence is None else f"With “{name}” {best.sentence}"
 
     @property
     def about(self) -> str:
         """What the guarantees rest on."""
-        n_joint = next(iter(self.methods.values())).n_joint
+        n_joint = next(iter(self.thresholds.values())).n_joint
         return (
             f"95 % certain for all {n_joint:,} pairs of method and group at once, by evaluation "
             "rows, which fitted no recalibrator; not if the classifier was trained on them."
         )
 
-    def tables(self, method: str, groups: str) -> list[pd.DataFrame]:
-        """Return the thresholds as text, by method and (if any) by group, under these headings."""
-        made = []
-        for heading, of in {method: self.methods, groups: self.groups}.items():
-            cells = [item.cells() for item in of.values()]
-            shown = dict.fromkeys(name for row in cells for name, text in row.items() if text)
-            if cells:
-                made.append(pd.DataFrame(cells, [*of], [*shown]).rename_axis(heading))
-        return made
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the thresholds of methods and groups."""
-        named = {"methods": self.methods, "groups": self.groups}
-        numbers = {of: {k: vars(item) for k, item in found.items()} for of, found in named.items()}
-        return {"sentence": self.sentence, **numbers}
+    def table(self) -> pd.DataFrame:
+        """Return the thresholds as text, without empty columns."""
+        cells = {name: item.cells() for name, item in self.thresholds.items()}
+        table = pd.DataFrame.from_dict(cells, orient="index")
+        return table[[name for name in table if table[name].any()]]
 
 
 def abstention_of(
@@ -358,30 +342,29 @@ def abstention_of(
 ) -> Abstention:
     """Find from which confidence on a share ``risk`` of wrong answers is guaranteed.
 
-    ``rows`` (n,): evaluation rows that count, under every method. ``groups``: by name, rows for
-    which the best method has a threshold each. All hold at once for every method and group;
+    ``rows`` (n,): evaluation rows that count. ``groups``: rows by name, for each of which the
+    method ranked first has a threshold, too. All hold at once for every method and group;
     ``n_tried``: subgroups tested before some were listed.
     """
     known = require_calibration(view.dataset)
-    known_rows = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
-    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(known_rows))
-    n_joint = len(result.datasets) * max(len(groups or ()), n_tried)
+    some = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
+    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(some))
+    references = {
+        name: method.recalibrate(known.rows(some), on if method.needs_embedding else None)
+        for name, method in result.recalibrators.items()
+    }
+    groups = groups or {}
+    n_joint = len(references) * max(len(groups), n_tried)
 
-    def curves_of(name: str, chosen: Sequence[Mask | slice]) -> list[pd.DataFrame]:
-        method, made = result.recalibrators[name], result.datasets[name]
-        there = method.recalibrate(known.rows(known_rows), on if method.needs_embedding else None)
-        return [
-            risk_curve(**scored(made.rows(inside)), reference=there.confidence) for inside in chosen
-        ]
+    def curve_of(name: str, chosen: Mask | slice) -> pd.DataFrame:
+        made = scored(result.datasets[name], chosen)
+        return risk_curve(**made, reference=references[name].confidence)
 
-    def found(curve: pd.DataFrame) -> AnswerThreshold:
-        return answer_threshold(curve, risk, n_joint=n_joint)
-
-    curves = {name: curves_of(name, [rows])[0] for name in result.datasets}
-    methods = {name: found(curve) for name, curve in curves.items()}
-    of_groups = curves_of(result.ranking[0], [*groups.values()]) if groups else []
-    return Abstention(
-        curves,
-        dict(sorted(methods.items(), key=lambda item: -item[1].n_answered)),
-        dict(zip(groups or (), map(found, of_groups), strict=True)),
-    )
+    curves = {name: curve_of(name, rows) for name in references}
+    found = {name: answer_threshold(of, risk, n_joint=n_joint) for name, of in curves.items()}
+    ordered = dict(sorted(found.items(), key=lambda item: -item[1].n_answered))
+    drawn = {name: curves[name] for name in (next(iter(curves)), next(iter(ordered)))}
+    for group, chosen in groups.items():
+        curve = curve_of(result.ranking[0], chosen)
+        ordered[f"{result.ranking[0]}, {group}"] = answer_threshold(curve, risk, n_joint=n_joint)
+    return Abstention(drawn, ordered)

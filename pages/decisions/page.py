@@ -101,11 +101,8 @@ if by == _SUBGROUP:
         key="decide_subgroup",
         help="Its held-out rows: those that had no part in finding it.",
     )
-    groups = {
-        f"held out, of {title_of(item, k)}": np.isin(np.arange(len(evaluation)), item.held_out)
-        for k, item in enumerate(found)
-    }
-    who, inside = list(groups.items())[number]
+    inside = np.isin(np.arange(len(evaluation)), found[number].held_out)
+    who = f"held out, of {title_of(found[number], number)}"
 elif by != _EVERYONE:
     groups = group_masks(evaluation, by)
     who = chooser.selectbox("Group", [*groups], **in_session("decide_group"))
@@ -159,16 +156,13 @@ def _abstain() -> None:
     if evaluation.weights is not None:
         st.caption("Error rates are guaranteed for rows that count once; these have weights.")
         return
-    about = "Choose it before you look at the outcomes."
-    asked: dict[str, Any] = {"min_value": 0.1, "max_value": 50.0, "value": 5.0, "help": about}
-    risk = st.number_input("Wrong answers, at most %", **asked, **linked("risk"), width=200) / 100
-    found = abstention_of(view, result, risk, rows=inside, groups=groups, n_tried=n_tried)
+    asked: dict[str, Any] = {"help": "Choose it before you look at the outcomes.", "width": 200}
+    risk = st.number_input("Wrong answers, at most %", 0.1, 50.0, 5.0, **linked("risk"), **asked)
+    found = abstention_of(view, result, risk / 100, rows=inside, groups=groups, n_tried=n_tried)
     st.markdown(f"**{plain(found.sentence)}**")
     rows = f"{who}, {int(inside.sum()):,} evaluation rows"
-    show_chart(risk_figure(found.drawn, found.methods, rows=rows), "risk_curve")
-    right = st.column_config.Column(alignment="right")
-    for table in found.tables("method", f"group, under {result.ranking[0]}"):
-        st.dataframe(table, height="content", column_config=dict.fromkeys(table, right))
+    show_chart(risk_figure(found.curves, found.thresholds, rows=rows), "risk_curve")
+    st.dataframe(found.table().rename_axis("method, group"), height="content")
     st.caption(plain(found.about))
 
 

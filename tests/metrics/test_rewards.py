@@ -91,12 +91,12 @@ def test_several_at_once_are_each_held_against_the_first():
 
 
 def test_the_error_rate_among_rows_of_high_confidence_by_hand():
-    # Thresholds half way between the confidences of other rows: 0.85, 0.7, 0.5 and 0.
+    # Thresholds at quantiles of other confidences: 0.8, 0.6, 0.4 and 0.
     curve = risk_curve([0.9, 0.8, 0.6, 0.3], [1, 0, 1, 1], [0.4, 0.6, 0.8, 0.9])
-    assert curve["threshold"].to_numpy() == pytest.approx([0.85, 0.7, 0.5, 0])
-    assert curve["n_answered"].tolist() == [1, 2, 3, 4]
-    assert curve["n_wrong"].tolist() == [0, 1, 1, 1]
-    assert curve["expected"].tolist() == curve["coverage"].tolist() == [0.25, 0.5, 0.75, 1]
+    assert curve["threshold"].to_numpy() == pytest.approx([0.8, 0.6, 0.4, 0])
+    assert curve["n_answered"].tolist() == [2, 3, 3, 4]
+    assert curve["n_wrong"].tolist() == [1, 1, 1, 1]
+    assert curve["coverage"].tolist() == [0.5, 0.75, 0.75, 1]
     for row in curve.itertuples():
         exact = stats.binomtest(row.n_wrong, row.n_answered).proportion_ci(1 - 0.05 / 4)
         assert (row.low, row.high) == pytest.approx((exact.low, exact.high))
@@ -104,12 +104,12 @@ def test_the_error_rate_among_rows_of_high_confidence_by_hand():
         risk_curve([0.5], [1], [0.5], weights=[1.0])
 
 
-def lowest_tested(c, a, thresholds, starts):
-    """Lowest threshold that is rejected, by the definition: errors of starts add up in a row."""
+def lowest_tested(c, a, thresholds):
+    """Lowest threshold that is rejected, by the definition: a tenth of 5 % comes at each fifth."""
     found, left = None, 0.0
-    for number, at in enumerate(thresholds):
+    for number, at in enumerate(thresholds, start=1):
         n, wrong = (c >= at).sum(), (a[c >= at] == 0).sum()
-        left += 0.05 / len(starts) * (number in starts)
+        left += 0.005 * (number % 5 == 0)
         rejected = n > 0 and stats.binom.cdf(wrong, n, 0.05) <= left
         found, left = (at, left) if rejected else (found, 0.0)
     return found
@@ -117,17 +117,15 @@ def lowest_tested(c, a, thresholds, starts):
 
 @pytest.mark.parametrize("right", [0.93, 0.97, 1.0])
 def test_the_threshold_is_the_last_of_an_unbroken_row_of_tests(right):
-    other = (np.arange(50) + 0.5) / 50  # thresholds 0.98, 0.96, … 0
-    thresholds = np.append(np.arange(49, 0, -1) / 50, 0)
-    # Of 2,000 rows 40 a threshold; ln(0.05/3)/ln 0.95 = 79.8, so tests begin where 120, 480 and
-    # 1,920 are expected; four times (86 → 129, …, 8,256) would be too many.
+    other = (np.arange(50) + 0.5) / 50
+    thresholds = np.append(other[-2::-1], 0)
     given = set()
     for seed in range(40):
         rng = np.random.default_rng(seed)
         c = rng.random(2000)
         a = (rng.random(2000) < np.where(c > 0.5, right, right - 0.1)).astype(float)
         found = answer_threshold(risk_curve(c, a, other), 0.05)
-        wanted = lowest_tested(c, a, thresholds, {2, 11, 47})
+        wanted = lowest_tested(c, a, thresholds)
         assert found.confidence == pytest.approx(wanted)
         given.add(wanted is not None)
         if wanted is not None:
@@ -137,13 +135,13 @@ def test_the_threshold_is_the_last_of_an_unbroken_row_of_tests(right):
 
 
 def test_how_many_rows_a_guarantee_takes():
-    def found(n, wrong, risk=0.05):
+    def found(n, wrong):
         a = np.ones(n)
         a[:wrong] = 0
-        return answer_threshold(risk_curve(np.full(n, 0.8), a, [0.7, 0.8, 0.9]), risk)
+        return answer_threshold(risk_curve(np.full(n, 0.8), a, [0.7, 0.8, 0.9]), 0.05)
 
-    assert found(59, 0).confidence == 0.0  # 0.95^59 = 0.0485
-    assert "even without one that takes 59 rows." in found(58, 0).sentence
+    assert found(80, 0).confidence == 0.0  # 0.95^80 = 0.0165, of three thresholds
+    assert 80 <= found(79, 0).rows_needed <= 85
     none = found(100, 4)
     assert none.abstains(np.ones(2)).all()
     assert f"takes about {none.rows_needed:,} rows" in none.sentence

@@ -21,7 +21,6 @@ from lore_core.view.where import (
     errors_of,
     evidence_of,
     field_of,
-    fields_of,
     suggestion_of,
 )
 
@@ -44,12 +43,6 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
     assert not field_of(view, errors, resolution=8).exact
-    for gamma, field in zip((0.1, 0.7), fields_of(view, (0.1, 0.7), other), strict=True):
-        at = view.with_(gamma=gamma)
-        one = field_of(at, errors_of(at), on=other)
-        np.testing.assert_allclose(field.signed, one.signed, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(field.effective_size, one.effective_size)
-        assert field.masked_share == one.masked_share
 
 
 def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):

@@ -335,24 +335,20 @@ def risk_figure(
     ``curves``, ``thresholds``: by method. ``rows``: which these are, in words.
     """
     marks: list[Mark] = []
-    rings: list[Mark] = []
     risk = next(iter(thresholds.values())).risk
-    most = 3 * risk
     text = ("answers {x:.1f} % of the rows, {y:.1f} % wrong", "confidence {0:.2%} or more")
+    columns = ["coverage", "risk", "low", "high", "threshold"]
     for position, (label, curve) in enumerate(curves.items()):
         color, found = method_color(label, position), thresholds[label]
-        at, y, low, high, least = (
-            curve[name].to_numpy() for name in ("coverage", "risk", "low", "high", "threshold")
-        )
+        at, y, low, high, least = curve[columns].to_numpy().T
         band = band_around(label, "95 %", at, low, high, Tint(color, 0.12))
         marks += labelled_line(label, color, at, y, text, columns=[least], band=band)
-        most = max(most, 1.2 * y[-1])
-        if found.n_answered:
-            share, wrong = np.array([found.n_answered / found.n_rows]), np.array([found.wrong])
-            rings.append(Dots(share, wrong, Tint(color), 12, "ring", group=label, listed=False))
-    limit = Rule(risk, Tint("ink"), level=True, width=1.2, dash="dash")
+        share, wrong = np.array([found.n_answered / found.n_rows]), np.array([found.wrong])
+        marks.append(Dots(share, wrong, Tint(color), 12, "ring", group=label, listed=False))
+    marks.append(Rule(risk, Tint("ink"), level=True, width=1.2, dash="dash"))
+    most = max(3 * risk, *(1.2 * curve["risk"].iloc[-1] for curve in curves.values()))
     x = Axis("rows answered", "share", span=(0, 1.02))
-    axis = Axis("wrong among them", "share", span=(0, most))
+    y_axis = Axis("wrong among them", "share", span=(0, float(most)))
     return PanelPicture(
         title="Wrong answers against rows answered",
         subtitle=rows,
@@ -363,7 +359,7 @@ def risk_figure(
         alt=f"Error rate among rows answered against their share, for {', '.join(curves)}",
         name="risk-vs-coverage",
         table=stacked(curves),
-        panels=(Panel(x, axis, [*marks, limit, *rings]),),
+        panels=(Panel(x, y_axis, marks),),
         legend=True,
         height=420,
     )

@@ -348,10 +348,7 @@ class SearchedHalf:
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED]).tolist()
         starts = {k: self._starts(k) for k in paired}
-        means = {}
-        for k in paired:
-            (ranges,), excess = tables[k]
-            means[k] = excess.mean[np.isin(ranges, starts[k]).all(axis=0)]
+        means = {k: self._table(self.half.coarse, (k,))[1].mean for k in paired}
         pairs = (self._best_pairs(two, starts, means) for two in combinations(paired, 2))
         return [item for found in (*alone, *pairs) for item in found]
 
