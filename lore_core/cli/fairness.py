@@ -180,6 +180,6 @@ def _thresholds(
     content = {**view.settings(), "sentence": found.sentence, "thresholds": thresholds}
     listed = found.table().rename_axis("").reset_index().items()
     columns = {str(name): list(column) for name, column in listed}
-    text = [found.sentence, text_table(columns), found.about]
+    text = [found.sentence, text_table(columns), views.methods.ABOUT_ABSTENTION]
     chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
     return Output(content, stacked(found.curves), text, chart=chart)

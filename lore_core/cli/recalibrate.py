@@ -246,13 +246,12 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
                 f"'--risk' needs evaluation rows, which nothing was fitted on; '{dataset.name}' "
                 "names none. Give the test file or a split too."
             )
-        from lore_core.view.view import scored
-
-        before, after = fitted.recalibrate(rows, embedding), fitted.recalibrate(tried, points)
-        curve = lore.metrics.risk_curve(**scored(after), reference=before.confidence)
-        found = lore.metrics.answer_threshold(curve, options.risk)
+        known, new = fitted.recalibrate(rows, embedding), fitted.recalibrate(tried, points)
+        curve = lore.metrics.risk_curve(
+            new.confidence, new.outcome, known.confidence, weights=new.weights
+        )
+        fitted.answer_threshold = found = lore.metrics.answer_threshold(curve, options.risk)
         if found.confidence is None:
             raise InputError(f"{found.sentence} Take a larger '--risk' or more rows.")
         say(found.sentence)
-        fitted.answer_threshold = found
     return fitted

@@ -45,10 +45,11 @@ class AnswerThreshold:
         """The guarantee, or why there is none and what would help."""
         rows, limit = rows_words(self.n_rows), f"at most {100 * self.risk:.3g} % wrong answers"
         if self.confidence is not None:
+            at_once = f" for all {self.n_joint:,} thresholds at once" * (self.n_joint > 1)
             return (
                 f"{share_words(self.n_answered / self.n_rows)} of {rows} are answered, those of "
-                f"confidence {percent(self.confidence, 2)} or more: {limit}, "
-                f"{100 * (1 - self.error):.3g} % certain ({percent(self.wrong)} here)."
+                f"confidence {percent(self.confidence, 2)} or more ({percent(self.wrong)} wrong): "
+                f"{limit}, {100 * (1 - self.error):.3g} % certain{at_once}."
             )
         why = "there are more at every confidence"
         if self.rows_needed is not None:

@@ -40,6 +40,9 @@ from lore_core.view.view import SumsView, View, scored
 _MOST_DRAWN = 6
 #: Calibration rows that set the thresholds tried.
 _MAX_REFERENCE = 1000
+ABOUT_ABSTENTION = (
+    "By evaluation rows, which fitted no recalibrator; not if the classifier was trained on them."
+)
 
 
 @dataclass(frozen=True)
@@ -314,15 +317,6 @@ class Abstention:
         """The threshold of the method that answers most, or why there is none."""
         name, best = next(iter(self.thresholds.items()))
         return best.sentence if best.confidence is None else f"With “{name}” {best.sentence}"
-
-    @property
-    def about(self) -> str:
-        """What the guarantees rest on."""
-        n_joint = next(iter(self.thresholds.values())).n_joint
-        return (
-            f"95 % certain for all {n_joint:,} pairs of method and group at once, by evaluation "
-            "rows, which fitted no recalibrator; not if the classifier was trained on them."
-        )
 
     def table(self) -> pd.DataFrame:
         """Return the thresholds as text, without empty columns."""

@@ -15,7 +15,7 @@ from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_wo
 from lore_core.figures import reward_figure, risk_figure
 from lore_core.metrics import RewardCurve, describe_rewards
 from lore_core.metrics.gains import LossParts, RewardParts
-from lore_core.view.methods import abstention_of, group_columns, group_masks
+from lore_core.view.methods import ABOUT_ABSTENTION, abstention_of, group_columns, group_masks
 from pages.shared import compute
 from pages.shared.cells import estimates, in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
@@ -163,7 +163,7 @@ def _abstain() -> None:
     rows = f"{who}, {int(inside.sum()):,} evaluation rows"
     show_chart(risk_figure(found.curves, found.thresholds, rows=rows), "risk_curve")
     st.dataframe(found.table().rename_axis("method, group"), height="content")
-    st.caption(plain(found.about))
+    st.caption(ABOUT_ABSTENTION)
 
 
 show_tabs(

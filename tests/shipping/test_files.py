@@ -59,7 +59,7 @@ def test_rows_below_the_threshold_are_marked(kind, calibration, new, tmp_path):
     method = lore.HistogramBinning(8).fit(calibration)
     before, after = method.recalibrate(calibration), method.recalibrate(new)
     curve = risk_curve(after.confidence, after.outcome, before.confidence)
-    method.answer_threshold = answer_threshold(curve, 0.15)
+    method.answer_threshold = answer_threshold(curve, 0.2)
     low = after.confidence < method.answer_threshold.confidence
     assert 0 < low.mean() < 1
     path, source = tmp_path / "m.lore", write(table_of(new), tmp_path / f"new.{kind}")

@@ -343,18 +343,15 @@ class SearchedHalf:
     @cached_property
     def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
-        tables = [self._table(self.half.attributes, (k,)) for k in range(len(self.half.attributes))]
+        fine, coarse = self.half.attributes, self.half.coarse
+        tables = [self._table(fine, (k,)) for k in range(len(fine))]
         alone = [self._best_alone(k, *table) for k, table in enumerate(tables)]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED]).tolist()
-        starts = {k: self._starts(k) for k in paired}
-        means = {k: self._table(self.half.coarse, (k,))[1].mean for k in paired}
+        starts = {k: part_starts(fine[k], coarse[k]) for k in paired}
+        means = {k: self._table(coarse, (k,))[1].mean for k in paired}
         pairs = (self._best_pairs(two, starts, means) for two in combinations(paired, 2))
         return [item for found in (*alone, *pairs) for item in found]
-
-    def _starts(self, column: int) -> Ints:
-        """Return where the parts of a coarse column begin among those of the fine one; the end."""
-        return part_starts(self.half.attributes[column], self.half.coarse[column])
 
     def _table(
         self, attributes: Sequence[Attribute], columns: tuple[int, ...]
@@ -365,7 +362,8 @@ class SearchedHalf:
     def _best_alone(self, column: int, of: list[Ints], excess: Excess) -> list[Candidate]:
         """Return the best ranges of a column."""
         attribute, (ranges,), mean = self.half.attributes[column], of, excess.mean
-        fine = np.asarray(~np.isin(ranges, self._starts(column)).all(axis=0))
+        starts = part_starts(attribute, self.half.coarse[column])
+        fine = np.asarray(~np.isin(ranges, starts).all(axis=0))
         bound = np.where(fine, excess.lower_bound_of_many, excess.lower_bound)
         worth = self._interest(excess, bound, 1)
         best = np.argsort(-worth, kind="stable")[: np.count_nonzero(worth)]

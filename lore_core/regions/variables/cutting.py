@@ -83,10 +83,10 @@ class Attribute:
         return replace(
             self,
             codes=new[self.codes],
-            values=tuple(values),
+            values=(*values,),
             borders=borders,
             edges=edges,
-            only=tuple(only),
+            only=(*only,),
         )
 
 
