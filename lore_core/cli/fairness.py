@@ -178,8 +178,6 @@ def _thresholds(
     found = views.methods.abstention_of(view, result, risk, groups=groups)
     thresholds = {name: vars(item) for name, item in found.thresholds.items()}
     content = {**view.settings(), "sentence": found.sentence, "thresholds": thresholds}
-    listed = found.table().rename_axis("").reset_index().items()
-    columns = {str(name): list(column) for name, column in listed}
-    text = [found.sentence, text_table(columns), views.methods.ABOUT_ABSTENTION]
+    text = [found.sentence, text_table(found.table()), views.methods.ABOUT_ABSTENTION]
     chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
     return Output(content, stacked(found.curves), text, chart=chart)

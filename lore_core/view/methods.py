@@ -318,11 +318,11 @@ class Abstention:
         name, best = next(iter(self.thresholds.items()))
         return best.sentence if best.confidence is None else f"With “{name}” {best.sentence}"
 
-    def table(self) -> pd.DataFrame:
-        """Return the thresholds as text, without empty columns."""
-        cells = {name: item.cells() for name, item in self.thresholds.items()}
-        table = pd.DataFrame.from_dict(cells, orient="index")
-        return table[[name for name in table if table[name].any()]]
+    def table(self) -> dict[str, list[str]]:
+        """Return the thresholds as columns of text, none of them empty."""
+        rows = [{"method, group": name, **of.cells()} for name, of in self.thresholds.items()]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return {name: texts for name, texts in columns.items() if any(texts)}
 
 
 def abstention_of(

@@ -223,20 +223,14 @@ def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
 
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
     """Return rows that weigh most behind an evaluation row; calibration rows as in LoRe."""
-    points = view.points()
+    points, behind = view.points(), dict[str, Any]()
     if by_calibration:
         points = points.copy()
         chosen = slice(row, row + 1)
         points[chosen] = view.as_new(view.embedding, chosen).coordinates
-    return row_evidence(
-        view.evaluation,
-        points,
-        row,
-        calibration=view.calibration if by_calibration else None,
-        calibration_embedding=view.points(CALIBRATION) if by_calibration else None,
-        target=view.target,
-        **view.local,
-    )
+        behind = {"calibration": view.calibration}
+        behind["calibration_embedding"] = view.points(CALIBRATION)
+    return row_evidence(view.evaluation, points, row, target=view.target, **view.local, **behind)
 
 
 def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:

@@ -162,7 +162,7 @@ def _abstain() -> None:
     st.markdown(f"**{plain(found.sentence)}**")
     rows = f"{who}, {int(inside.sum()):,} evaluation rows"
     show_chart(risk_figure(found.curves, found.thresholds, rows=rows), "risk_curve")
-    st.dataframe(found.table().rename_axis("method, group"), height="content")
+    st.dataframe(found.table(), hide_index=True, height="content")
     st.caption(ABOUT_ABSTENTION)
 
 

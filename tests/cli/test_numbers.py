@@ -271,11 +271,12 @@ class TestGroupsAndCosts:
         assert run("decisions", file, *options).startswith(said)
 
     def test_answers_with_a_guaranteed_error_rate(
-        self, run, run_json, refuses, file, recalibrated, dataset, undivided, tmp_path
+        self, run, run_json, refuses, file, recalibrated, dataset, tmp_path
     ):
         out, model = tmp_path / "risk.csv", tmp_path / "m.lore"
-        options = (*self.METHODS, "--risk", "0.3", "--group", "region", "-o", out)
-        found = run_json("decisions", file, *options)
+        found = run_json(
+            "decisions", file, *self.METHODS, "--risk", "0.3", "--group", "region", "-o", out
+        )
         rows, after = dataset.calibration, recalibrated["Temperature scaling"]
         reference = lore.TemperatureScaling().fit(rows).recalibrate(rows).confidence
         curve = risk_curve(after.confidence, after.outcome, reference)
@@ -288,5 +289,6 @@ class TestGroupsAndCosts:
         alone = answer_threshold(curve, 0.3)
         assert alone.sentence in run(*fit, file)
         assert lore.load_recalibrator(model).answer_threshold == alone
-        refuses("needs evaluation rows", *fit, undivided)
+        lore.save_npz(dataclasses.replace(dataset, split=None), tmp_path / "undivided.npz")
+        refuses("needs evaluation rows", *fit, tmp_path / "undivided.npz")
         refuses("goes with '--risk'", "decisions", file, "--group", "region")

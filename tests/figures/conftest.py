@@ -94,7 +94,6 @@ def charts(dataset, table, errors, field, curves, points, runs):
     reports = dict.fromkeys(NASTY[:2], group_report(c, a, site, n_draws=0))
     rewards = {name: reward_curve(c**k, a, baseline=c) for k, name in enumerate(NASTY[:2], 1)}
     risks = {name: risk_curve(c**k, a, c**k) for k, name in enumerate(NASTY[:2], 1)}
-    found = {name: answer_threshold(curve, 0.5) for name, curve in risks.items()}
     best = suggest_bandwidth(c, a, points)
     ages, smooth, sites = gap_along(c, a, age), smooth_gap(c, a, age), gap_along(c, a, site)
     grid = gap_grid(c, a, age, site)
@@ -114,7 +113,9 @@ def charts(dataset, table, errors, field, curves, points, runs):
         "suggestion": draw.suggestion_figure(best, **look),
         "groups": draw.group_figure(reports, **look),
         "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
-        "risk": draw.risk_figure(risks, found, **look),
+        "risk": draw.risk_figure(
+            risks, {k: answer_threshold(risks[k], 0.5) for k in risks}, **look
+        ),
         "runs": draw.runs_figure(runs, "ECE", **look),
         "scatter": draw.run_scatter_figure(runs, "ECE", **look),
         "number": draw.variable_figure(ages, name=NASTY[2], curve=smooth, **look),

@@ -69,8 +69,7 @@ def test_rows_below_the_threshold_are_marked(kind, calibration, new, tmp_path):
     np.testing.assert_array_equal(shipped.abstains(after.confidence), low)
     recalibrate_file(path, source, tmp_path / f"out.{kind}", suffix="_new")
     np.testing.assert_array_equal(read(tmp_path / f"out.{kind}")["abstain_new"], low)
-    held = [item.what for item in describe(path).held]
-    assert f"when to abstain. {method.answer_threshold.sentence}" in held
+    assert any(shipped.sentence in item.what for item in describe(path).held)
     assert method.without_rows().answer_threshold is None  # its confidences may differ
     assert method.fit(calibration).answer_threshold is None
 
