@@ -27,10 +27,8 @@ from lore_core.data.validation import (
 from lore_core.data.weights import as_weights
 from lore_core.metrics.global_metrics import NORMAL_95, exact_interval
 
-#: Thresholds tried, at equal steps of the share answered; those at which tests begin, at most.
-_N_THRESHOLDS, _MAX_STARTS = 50, 10
-#: Thresholds are so much lower: rounding moves no row across them.
-_BELOW = 1e-9
+#: Thresholds tried at most, those at which tests begin, and how far they lie below a confidence.
+_N_THRESHOLDS, _MAX_STARTS, _BELOW = 50, 10, 1e-9
 
 
 def default_ratios(n: int = 40) -> Floats:

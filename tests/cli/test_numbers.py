@@ -274,9 +274,8 @@ class TestGroupsAndCosts:
         self, run, run_json, refuses, file, recalibrated, dataset, tmp_path
     ):
         out, model = tmp_path / "risk.csv", tmp_path / "m.lore"
-        found = run_json(
-            "decisions", file, *self.METHODS, "--risk", "0.3", "--group", "region", "-o", out
-        )
+        options = (*self.METHODS, "--risk", "0.3", "--group", "region", "-o", out)
+        found = run_json("decisions", file, *options)
         rows, after = dataset.calibration, recalibrated["Temperature scaling"]
         reference = lore.TemperatureScaling().fit(rows).recalibrate(rows).confidence
         curve = risk_curve(after.confidence, after.outcome, reference)

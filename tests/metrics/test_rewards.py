@@ -78,8 +78,7 @@ def test_the_error_rate_among_rows_of_high_confidence_by_hand():
     # Thresholds at quantiles of other confidences: 0.8, 0.6, 0.4 and 0.
     curve = risk_curve([0.9, 0.8, 0.6, 0.3], [1, 0, 1, 1], [0.4, 0.6, 0.8, 0.9])
     assert curve["threshold"].to_numpy() == pytest.approx([0.8, 0.6, 0.4, 0])
-    assert curve["n_answered"].tolist() == [2, 3, 3, 4]
-    assert curve["n_wrong"].tolist() == [1, 1, 1, 1]
+    assert curve[["n_answered", "n_wrong"]].to_numpy().tolist() == [[2, 1], [3, 1], [3, 1], [4, 1]]
     assert curve["coverage"].tolist() == [0.5, 0.75, 0.75, 1]
     exact = [stats.binomtest(1, n).proportion_ci(1 - 0.05 / 4) for n in (2, 3, 3, 4)]
     assert curve[["low", "high"]].to_numpy() == pytest.approx(np.array(exact))
@@ -119,9 +118,8 @@ def test_the_threshold_is_the_last_of_an_unbroken_row_of_tests(right):
 
 def test_how_many_rows_a_guarantee_takes():
     def found(n, wrong):
-        a = np.ones(n)
-        a[:wrong] = 0
-        return answer_threshold(risk_curve(np.full(n, 0.8), a, [0.7, 0.8, 0.9]), 0.05)
+        curve = risk_curve(np.full(n, 0.8), np.arange(n) >= wrong, [0.7, 0.8, 0.9])
+        return answer_threshold(curve, 0.05)
 
     assert found(80, 0).confidence == 0.0  # 0.95^80 = 0.0165, of three thresholds
     assert 80 <= found(79, 0).rows_needed <= 85
