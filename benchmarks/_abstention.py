@@ -35,7 +35,7 @@ _VOTES: tuple[tuple[int, float], ...] = (
     (500, 0.05), (1000, 0.05), (2000, 0.05), (5000, 0.05), (5000, 0.03), (5000, 0.02),
     (2000, 0.1),
 )  # fmt: skip
-_N_DRAWS, _N_SEARCHES, _N_LISTED_FITS = 1000, 200, 4
+_N_DRAWS, _N_SEARCHES, _N_LISTED_FITS = 500, 100, 4
 
 
 class Runs(Protocol):

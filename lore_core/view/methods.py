@@ -348,7 +348,8 @@ def abstention_of(
         for name, method in result.recalibrators.items()
     }
     groups = groups or {}
-    n_joint = len(references) * max(len(groups), n_tried)
+    n_methods, n_groups = len(references), max(len(groups), n_tried)
+    n_joint = max(n_methods * n_groups, n_methods + len(groups))
 
     def curve_of(name: str, chosen: Mask | slice) -> pd.DataFrame:
         made = scored(result.datasets[name], chosen)

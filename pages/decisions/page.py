@@ -86,8 +86,7 @@ is_ready(gaining, 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
-groups: dict[str, Mask] = {}
-n_tried = 1
+groups, n_tried = dict[str, Mask](), 1
 if by == _SUBGROUP:
     search = compute.subgroups(view)
     found, n_tried = search.subgroups, search.tried
