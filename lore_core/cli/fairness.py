@@ -172,12 +172,10 @@ def _thresholds(
     view: views.View, result: comparison.Comparison, risk: float, by: str | None
 ) -> Output:
     """Lay out from which confidence on an error rate is guaranteed."""
-    from lore_core.comparison.tables import stacked
-
     groups = {} if by is None else views.methods.group_masks(view.evaluation, by)
     found = views.methods.abstention_of(view, result, risk, groups=groups)
     thresholds = {name: vars(item) for name, item in found.thresholds.items()}
     content = {**view.settings(), "sentence": found.sentence, "thresholds": thresholds}
     text = [found.sentence, text_table(found.table()), views.methods.ABOUT_ABSTENTION]
     chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
-    return Output(content, stacked(found.curves), text, chart=chart)
+    return Output(content, chart.table, text, chart=chart)

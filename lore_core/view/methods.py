@@ -308,7 +308,7 @@ def group_reports_of(
 class Abstention:
     """Error rates among rows answered, and thresholds that guarantee a largest one."""
 
-    curves: dict[str, pd.DataFrame]  #: Of the first method, and of that which answers most
+    curves: dict[str, pd.DataFrame]  #: Of the first method, and of the other that answers most
     #: By method, those first that answer most; then by group, of the method ranked first
     thresholds: dict[str, AnswerThreshold]
 
@@ -358,7 +358,8 @@ def abstention_of(
     curves = {name: curve_of(name, rows) for name in references}
     found = {name: answer_threshold(of, risk, n_joint=n_joint) for name, of in curves.items()}
     ordered = dict(sorted(found.items(), key=lambda item: -item[1].n_answered))
-    drawn = {name: curves[name] for name in (next(iter(curves)), next(iter(ordered)))}
+    two = [*dict.fromkeys((next(iter(curves)), *ordered))][:2]
+    drawn = {name: curves[name] for name in two}
     for group, chosen in groups.items():
         curve = curve_of(result.ranking[0], chosen)
         ordered[f"{result.ranking[0]}, {group}"] = answer_threshold(curve, risk, n_joint=n_joint)
