@@ -2,7 +2,9 @@
 
 Prints tables and writes docs/trust.md. ``--quick`` takes seconds and is for trying the script;
 ``--only verdict,power,detectable`` writes these sections anew and keeps the others; ``--share 0.3``
-takes so many of the models; ``--out DIR`` writes elsewhere.
+takes so many of the models; ``--out DIR`` writes elsewhere. ``--votes DIR`` holds
+``cifar10h-counts.npy`` (github.com/jcpeterson/cifar-10h) and ``cifar10_test_set_pyx.npy``
+(github.com/cleanlab/label-errors).
 """
 
 import argparse
@@ -12,11 +14,13 @@ from typing import Any
 
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
+from _abstention import abstention_section
 from _conclusions import conclusion_section
 from _differences import coverage_section
 from _improvements import improvement_section
 from _report import markdown_table
 from _retraining import retraining_section
+from _tails import tail_section
 from _trials import ALPHAS, RATES, Trial, discoveries, intervals, percent, row_tests, summary_tests
 from _vectors import class_section, vector_section
 from _verdict_sections import (
@@ -36,8 +40,8 @@ import lore_core as lore
 class Simulations:
     """Run trials over many seeds, as many at a time as there are cores, or fewer."""
 
-    def __init__(self, share: float, jobs: int) -> None:
-        self._share = share
+    def __init__(self, share: float, jobs: int, votes: Path | None) -> None:
+        self._share, self.votes = share, votes
         self._pool = joblib.Parallel(n_jobs=jobs)
 
     def run(self, trial: Trial, n_seeds: int, *args: Any, **options: Any) -> pd.DataFrame:
@@ -174,10 +178,12 @@ SECTIONS = {
     "verdict": verdict_section,
     "power": power_section,
     "detectable": detectable_section,
+    "tails": tail_section,
     "remaining": remaining_section,
     "intervals": interval_section,
     "coverage": coverage_section,
     "retraining": retraining_section,
+    "abstention": abstention_section,
     "vectors": vector_section,
     "classes": class_section,
     "conclusions": conclusion_section,
@@ -204,9 +210,10 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the seeds")
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, by comma")
     parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores")
+    parser.add_argument("--votes", type=Path, help="a directory of human votes")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
     options = parser.parse_args()
-    run = Simulations(0.05 if options.quick else options.share, options.jobs)
+    run = Simulations(0.05 if options.quick else options.share, options.jobs, options.votes)
     wanted = options.only.split(",")
     target = options.out / "trust.md"
     before = list(_parts(target.read_text(encoding="utf-8")).values()) if target.exists() else []

@@ -7,7 +7,7 @@ import click
 from lore_core import comparison, figures, view as views
 from lore_core.cli import source
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.options import ViewOptions, cost_options, number_option, view_command
+from lore_core.cli.options import SHARE, ViewOptions, cost_options, number_option, view_command
 from lore_core.cli.output import Output, Progress, Table, interval_texts, results, text_table
 from lore_core.data.errors import InputError, check_choice
 from lore_core.data.number_text import PLAIN, decimal, percent, signed_points
@@ -92,8 +92,17 @@ def _cells(worst: Table) -> dict[str, list[str]]:
 @view_command(
     "lore decisions demo --wrong-cost 20 --map none",
     "lore decisions model_cal.npz model_test.npz --unsure-cost 1 --wrong-cost 10 -o reward.svg",
+    "lore decisions model_cal.npz model_test.npz --risk 0.05 --group race -o risk.svg",
 )
 @cost_options
+@click.option(
+    "--risk",
+    type=SHARE,
+    metavar="SHARE",
+    help="Instead of costs, the largest share of wrong answers: from which confidence on it is "
+    "guaranteed, under every method; -o writes the error rate over the share answered.",
+)
+@click.option("--group", "by", metavar="COLUMN", help="With --risk: also in each group.")
 @method_option
 @results(figure=True)
 def decisions(
@@ -101,6 +110,8 @@ def decisions(
     *,
     unsure_cost: float,
     wrong_cost: float,
+    risk: float | None,
+    by: str | None,
     names: tuple[str, ...],
     progress: Progress,
 ) -> Output:
@@ -115,10 +126,14 @@ def decisions(
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
 
     unsure_threshold(unsure_cost, wrong_cost)  # raises before anything is computed
+    if by is not None and risk is None:
+        raise InputError("'--group' goes with '--risk': thresholds are chosen in each group.")
     ratio = wrong_cost / unsure_cost
     view = source.open_view(given, progress)
     methods = methods_of(given, names, local=view.is_local)
-    result = compare_one(view, methods, n_draws=0, progress=progress)
+    result = compare_one(view, methods, group=by, n_draws=0, progress=progress)
+    if risk is not None:
+        return _thresholds(view, result, risk, by)
     first = next(iter(result.datasets))
     own, curves = compare_rewards(result.datasets, [ratio]), compare_rewards(result.datasets)
     table = stacked({name: curve.frame() for name, curve in curves.items()})
@@ -151,3 +166,16 @@ def decisions(
     )
     rows = f"{view.dataset.name}: {view.rows}; gains are over {first}."
     return Output(content, table, [sentence, text_table(columns), rows, retraining], chart=chart)
+
+
+def _thresholds(
+    view: views.View, result: comparison.Comparison, risk: float, by: str | None
+) -> Output:
+    """Lay out from which confidence on an error rate is guaranteed."""
+    groups = {} if by is None else views.methods.group_masks(view.evaluation, by)
+    found = views.methods.abstention_of(view, result, risk, groups=groups)
+    thresholds = {name: vars(item) for name, item in found.thresholds.items()}
+    content = {**view.settings(), "sentence": found.sentence, "thresholds": thresholds}
+    text = [found.sentence, text_table(found.table()), views.methods.ABOUT_ABSTENTION]
+    chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
+    return Output(content, chart.table, text, chart=chart)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @dataclass(frozen=True)

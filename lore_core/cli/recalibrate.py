@@ -11,7 +11,7 @@ import click
 import lore_core as lore
 from lore_core import mergeable
 from lore_core.cli import source
-from lore_core.cli.options import column_option, examples, number_option, options_as
+from lore_core.cli.options import SHARE, column_option, examples, number_option, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
@@ -33,6 +33,7 @@ class FitOptions:
     roles: tuple[str, ...]
     without_rows: bool
     fit_rows: int
+    risk: float | None
 
 
 @click.command(
@@ -41,6 +42,7 @@ class FitOptions:
         "lore recalibrate --model m.lore new.parquet -o recalibrated.parquet",
         "lore recalibrate --fit cal.csv --method smooth --save m.lore new.csv -o out.csv",
         "lore recalibrate --fit cal.csv --save m.lore --without-rows",
+        "lore recalibrate --fit model_cal.npz --fit model_test.npz --risk 0.05 --save m.lore",
         "lore recalibrate --describe m.lore",
     )
 )
@@ -110,6 +112,13 @@ class FitOptions:
     metavar="TEXT",
     help="Added to the names of the new columns; without it they replace the old ones.",
 )
+@click.option(
+    "--risk",
+    type=SHARE,
+    metavar="SHARE",
+    help="Save a confidence below which the predictor abstains, so that at most this share of "
+    "answers is wrong, 95 % certain by DATA's evaluation rows. OUT gets a column abstain.",
+)
 @options_as(FitOptions, "fit")
 def recalibrate(
     *,
@@ -145,9 +154,9 @@ def recalibrate(
         raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
     if fit.data and save is None and not sources:
         raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is saved.")
-    if model is not None and (save is not None or fit.without_rows):
+    if model is not None and (save is not None or fit.without_rows or fit.risk is not None):
         raise InputError(
-            "'--save' and '--without-rows' go with '--fit'; '--model' is saved already."
+            "'--save', '--without-rows' and '--risk' go with '--fit'; '--model' is saved already."
         )
     files = _parquet_sources(sources)
     if files and fit.data and save is None:
@@ -219,16 +228,30 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
             # On these rows alone: later rows are placed by the same map.
             embedding = lore.embedding.make_map(rows, name, progress=report)
     fitted = made.fit(rows, embedding)
-    if not options.without_rows:
-        return fitted
-    shareable = fitted.without_rows()
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
     tried = dataset.evaluation if measured else rows
     points = None
     if embedding is not None and tried.features is not None:
         points = embedding.transform(tried.features)
-    difference = lore.comparison.confidence_difference(
-        fitted, shareable, tried, points, gamma=options.gamma, n_bins=options.bins
-    )
-    say(difference.sentence("evaluation" if measured else "calibration"))
-    return shareable
+    if options.without_rows:
+        shareable = fitted.without_rows()
+        difference = lore.comparison.confidence_difference(
+            fitted, shareable, tried, points, gamma=options.gamma, n_bins=options.bins
+        )
+        say(difference.sentence("evaluation" if measured else "calibration"))
+        fitted = shareable
+    if options.risk is not None:
+        if not measured:
+            raise InputError(
+                f"'--risk' needs evaluation rows, which nothing was fitted on; '{dataset.name}' "
+                "names none. Give the test file or a split too."
+            )
+        known, new = fitted.recalibrate(rows, embedding), fitted.recalibrate(tried, points)
+        curve = lore.metrics.risk_curve(
+            new.confidence, new.outcome, known.confidence, weights=new.weights
+        )
+        fitted.answer_threshold = found = lore.metrics.answer_threshold(curve, options.risk)
+        if found.confidence is None:
+            raise InputError(f"{found.sentence} Take a larger '--risk' or more rows.")
+        say(found.sentence)
+    return fitted

@@ -134,12 +134,7 @@ def variables(
         others = (name for name, _, _ in columns(view.evaluation))
         check_choice(variable, "--variable", [*ranking["variable"], *others])
         coded = attribute(view.evaluation, variable, n_parts=parts)
-        table = lore.gap_along(
-            view.target_rows.confidence,
-            view.target_rows.outcome,
-            coded,
-            weights=view.target_rows.weights,
-        )
+        table = lore.gap_along(**view.scored, values=coded)
         sentence, shown = regions.describe_variable(variable, table, ranking), _along(table)
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
@@ -307,7 +302,7 @@ def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = Fal
     """Report errors of all classes together and of each; ``drawn``: rows instead of the table."""
     errors = views.inference.vector_errors_of(view)
     chance = views.inference.vector_chance_of(view, errors, progress=progress)
-    table = views.inference.classes_of(view, errors, chance)
+    table = inference.class_table(view.evaluation, errors, chance, **view.bins)
     sentence, rows = inference.describe_classes(table), f"{view.rows}, {view.kernel_in_words}"
     content = {
         **view.settings(),

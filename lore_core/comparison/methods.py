@@ -157,23 +157,18 @@ class Comparison:
         ``method, metric, unit, value, low, high``, the ``difference`` to the first method (NaN
         without one) with ``difference_low, difference_high, p_value``, and the number of ``rows``.
         """
-        apart = {
-            name: pd.DataFrame({metric: item[name] for metric, item in self.differences.items()})
-            for name in ("low", "high", "p_value")
+        columns = {
+            "value": self.table,
+            "difference": self.table - self.table.iloc[0],
+            "low": self.low,
+            "high": self.high,
         }
-        table = long_table(
-            {
-                "value": self.table,
-                "difference": self.table - self.table.iloc[0],
-                "low": self.low,
-                "high": self.high,
-                "difference_low": apart["low"],
-                "difference_high": apart["high"],
-                "p_value": apart["p_value"],
-            },
-            list(self.table.index) if methods is None else methods,
-            list(self.table.columns),
-        )
+        for end in ("low", "high", "p_value"):
+            apart = {metric: item[end] for metric, item in self.differences.items()}
+            columns[f"difference_{end}"] = pd.DataFrame(apart)
+        columns["p_value"] = columns.pop("difference_p_value")
+        methods = list(self.table.index) if methods is None else methods
+        table = long_table(columns, methods, list(self.table.columns))
         return table.assign(rows=next(iter(self.summaries.values())).n_rows)
 
 

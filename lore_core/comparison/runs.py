@@ -82,18 +82,10 @@ def compare_runs(
     MemoryError
         If a worker process was ended for want of memory.
     """
+    how: dict[str, Any] = {"gamma": gamma, "n_bins": n_bins, "binning": binning}
+    how |= {"min_group_size": min_group_size, "n_jobs": n_jobs, "progress": progress}
     rows, tables = _each_run(
-        runs,
-        recalibrators,
-        feature_map,
-        group_column,
-        attrgetter("table"),
-        n_jobs,
-        progress,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        min_group_size=min_group_size,
+        runs, recalibrators, feature_map, group_column, attrgetter("table"), **how
     )
     labelled = [
         table.rename_axis("method").reset_index().assign(run=name)

@@ -112,14 +112,10 @@ def summarize(
     simulated = None
     if n_draws:
         simulated = calibration_intervals(
-            rows.confidence,
-            rows.outcome,
-            embedding if local_intervals else None,
+            **rows.binned,
+            embedding=embedding if local_intervals else None,
             gamma=gamma,
-            n_bins=n_bins,
-            binning=binning,
             n_draws=n_draws,
-            weights=dataset.weights,
             random_state=random_state,
             progress=progress,
         )

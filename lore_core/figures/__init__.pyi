@@ -7,6 +7,7 @@ from .pictures.curves import (
     cdf_figure as cdf_figure,
     movement_figure as movement_figure,
     reward_figure as reward_figure,
+    risk_figure as risk_figure,
     suggestion_figure as suggestion_figure,
 )
 from .pictures.dot_plots import (

@@ -43,10 +43,12 @@ from .proper_scores import (
 )
 from .rewards import (
     RewardCurve as RewardCurve,
+    answer_threshold as answer_threshold,
     default_ratios as default_ratios,
     describe_rewards as describe_rewards,
     reward_curve as reward_curve,
     reward_curves as reward_curves,
+    risk_curve as risk_curve,
     unsure_threshold as unsure_threshold,
 )
 from .without_bins import (

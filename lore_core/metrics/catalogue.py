@@ -30,7 +30,7 @@ MEAN_CONFIDENCE = Metric(
     explanation="Mean confidence of the evaluation rows.",
     unit=PERCENT,
     direction=None,
-    measure=RowMean(lambda rows: rows.confidence),
+    measure=RowMean(lambda rows: rows.scores.confidence),
 )
 NLL = Metric(
     name="NLL",
@@ -166,8 +166,9 @@ WORST_GROUP_MCE = Metric(
     unfiltered_maximum=True,
 )
 
-#: In the order of every table: stable metrics first, the paper's unfiltered maxima last.
-_ENTRIES = (
+#: What one model is described by, in the order of every table: stable metrics first, the paper's
+#: unfiltered maxima last.
+DESCRIBED = (
     ACCURACY,
     MEAN_CONFIDENCE,
     NLL,
@@ -185,7 +186,7 @@ _ENTRIES = (
     MLCE,
     WORST_GROUP_MCE,
 )
-CATALOGUE = {metric.name: metric for metric in _ENTRIES}
+CATALOGUE = {metric.name: metric for metric in DESCRIBED}
 """Every metric, by its name in tables and files."""
 
 
@@ -205,8 +206,6 @@ def less_is_better(name: str) -> bool:
     return name in CATALOGUE and CATALOGUE[name].direction == "lower"
 
 
-#: What one model is described by: ``lore metrics`` and the report's first table.
-DESCRIBED = _ENTRIES
 #: What every method is measured by: ``Summary.values``, comparisons and their files.
 COMPARED = tuple(metric for metric in DESCRIBED if metric.compared)
 #: What one model is shown by at a glance, with features and without.

@@ -55,40 +55,26 @@ class Measured:
     known_local: list[LocalErrors] = field(default_factory=list, repr=False)
 
     @cached_property
-    def _target_rows(self) -> Target:
+    def scores(self) -> Target:
+        """Confidences, outcomes and weights of the rows."""
         return self.dataset.target(self.target)
 
     @property
-    def confidence(self) -> Floats:
-        """Confidences of the target, shape (n,)."""
-        return self._target_rows.confidence
-
-    @property
-    def outcome(self) -> Floats:
-        """1 where the target came true, else 0, shape (n,)."""
-        return self._target_rows.outcome
-
-    @property
-    def weights(self) -> Floats | None:
-        """What each row counts for, shape (n,); None: all alike."""
-        return self._target_rows.weights
-
-    @property
-    def _binned(self) -> dict[str, Any]:
+    def binned(self) -> dict[str, Any]:
         """Rows and confidence bins, as the library's functions take them."""
-        rows = self._target_rows
+        rows = self.scores
         scores = {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
         return scores | {"n_bins": self.n_bins, "binning": self.binning}
 
     @property
     def accuracy(self) -> float:
         """Share of right rows, by their weights."""
-        return float(np.average(self.outcome, weights=self.weights))
+        return float(np.average(self.scores.outcome, weights=self.scores.weights))
 
     def by_row(self, measure: RowMean) -> Floats:
         """Return a mean's values row by row, linearised and cached."""
         if measure not in self._by_row:
-            self._by_row[measure] = linearised(measure.of_row(self), self.weights)
+            self._by_row[measure] = linearised(measure.of_row(self), self.scores.weights)
         return self._by_row[measure]
 
     @property
@@ -104,12 +90,13 @@ class Measured:
     @property
     def smooth_error(self) -> float:
         """Smooth ECE."""
-        return smooth_calibration_error(self.confidence, self.outcome, weights=self.weights)
+        rows = self.scores
+        return smooth_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
         """Confidence bins."""
-        return reliability_table(**self._binned)
+        return reliability_table(**self.binned)
 
     @property
     def _coordinates(self) -> Floats:
@@ -122,7 +109,7 @@ class Measured:
         """Local errors; needs an embedding."""
         if not self.known_local:
             z = self._coordinates
-            self.known_local.append(local_errors(**self._binned, embedding=z, gamma=self.gamma))
+            self.known_local.append(local_errors(**self.binned, embedding=z, gamma=self.gamma))
         return self.known_local[0]
 
     @cached_property
@@ -133,7 +120,7 @@ class Measured:
     @cached_property
     def of_groups(self) -> pd.DataFrame:
         """Errors of all groups: :func:`groupwise_calibration_error`; needs groups."""
-        return groupwise_calibration_error(**self._binned, groups=self._group_names)
+        return groupwise_calibration_error(**self.binned, groups=self._group_names)
 
     @cached_property
     def _group_names(self) -> NDArray[np.object_]:
@@ -159,7 +146,8 @@ class Measured:
         names, member = np.unique(self._group_names.astype(str), return_inverse=True)
         n_bins = self.reliability.bins.n_bins
         code, size = member * n_bins + self.bin_index, len(names) * n_bins
-        table = gap_table(self.confidence, self.outcome, code, size, self.weights)[["rows", "gap"]]
+        rows = self.scores
+        table = gap_table(rows.confidence, rows.outcome, code, size, rows.weights)[["rows", "gap"]]
         table.insert(0, "group", np.repeat(names, n_bins))
         table.insert(1, "bin", np.tile(np.arange(n_bins), len(names)))
         large = np.repeat(np.bincount(member) >= self.min_group_size, n_bins)
@@ -168,38 +156,39 @@ class Measured:
     @property
     def accuracy_interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the share of right rows."""
-        return share_interval(self.outcome, self.weights)[1:]
+        return share_interval(self.scores.outcome, self.scores.weights)[1:]
 
     @cached_property
     def bin_index(self) -> Ints:
         """Confidence bin of every row, shape (n,)."""
-        return self.reliability.bins.assign(self.confidence)
+        return self.reliability.bins.assign(self.scores.confidence)
 
     @cached_property
     def held_out(self) -> Mask:
         """The half of the rows that is measured, shape (n,); the other gives directions."""
-        n = len(self.confidence)
+        n = len(self.scores.confidence)
         inside = np.zeros(n, dtype=bool)
         inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
         return inside
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""
-        gap, other_half, index = self.confidence - self.outcome, ~self.held_out, self.bin_index
+        gap = self.scores.confidence - self.scores.outcome
+        other_half, index = ~self.held_out, self.bin_index
         if local:
             z = self._coordinates
             direction = laplacian_means(
                 z,
                 z[other_half],
                 gap[other_half],
-                chosen_weights(self.weights, other_half),
+                chosen_weights(self.scores.weights, other_half),
                 bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
                 target_groups=index,
                 source_groups=index[other_half],
                 effective_size=False,
             ).mean
         else:
-            counted = weighed(gap, self.weights)[other_half]
+            counted = weighed(gap, self.scores.weights)[other_half]
             n_bins = self.reliability.bins.n_bins
             total = np.bincount(index[other_half], counted, minlength=n_bins)
             direction = total.astype(np.float64)[index]

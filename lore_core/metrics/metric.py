@@ -98,11 +98,6 @@ class Metric:
         """Its name with the unit, as over a column of bare numbers."""
         return ", ".join(filter(None, [self.words, self.unit.name]))
 
-    @property
-    def axis(self) -> str:
-        """Its name as an axis: shares carry their unit on the ticks."""
-        return self.words if self.unit.is_share else self.heading
-
     def text(self, value: float) -> str:
         """Write a value in unit and digits of the metric, under its heading; NaN gives a dash."""
         return self.unit.text(value)

@@ -1,25 +1,34 @@
-"""Is it worth it? Rewards when being unsure costs little and being wrong costs much."""
+"""Is it worth it to answer? Rewards at given costs, and thresholds for a given error rate."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import special
 
+from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import percent
 from lore_core.data.validation import (
     InputError,
     as_confidence,
     as_outcome,
+    as_rows,
+    check_integer,
     check_lengths,
     check_positive,
+    check_share,
 )
 from lore_core.data.weights import as_weights
-from lore_core.metrics.global_metrics import NORMAL_95
+from lore_core.metrics.global_metrics import NORMAL_95, exact_interval
+
+#: Thresholds tried at most, those at which tests begin, and how far they lie below a confidence.
+_N_THRESHOLDS, _MAX_STARTS, _BELOW = 50, 10, 1e-9
 
 
 def default_ratios(n: int = 40) -> Floats:
@@ -176,3 +185,80 @@ def describe_rewards(
         f"{costs}: it answers {percent(lead.answered[0])} of {lead.n_rows:,} rows, those of "
         f"confidence {percent(threshold)} or more."
     )
+
+
+def risk_curve(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    reference: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Error rate among rows of high confidence, with a 95 % band for all thresholds at once.
+
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1 (n,): of rows that fitted neither classifier nor
+    recalibrator. ``reference`` (m,): confidences of other rows, such as those the recalibrator was
+    fitted on; they set up to 50 thresholds, at equal steps of the share of them that is answered.
+
+    Returns a DataFrame, one row a threshold, from high to low: ``threshold`` (rows of this
+    confidence or more are answered), ``coverage, n_answered, n_wrong, risk`` and its ``low, high``:
+    Clopper and Pearson's, the error of 5 % shared evenly. Raises InputError for ``weights``.
+    """
+    if weights is not None:
+        raise InputError("an error rate is guaranteed for rows that count once: without 'weights'.")
+    c, a = as_rows(confidence, outcome)
+    shares = 1 - np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
+    steps = np.quantile(as_confidence(reference, "reference"), shares, method="lower") - _BELOW
+    threshold = np.unique(np.append(np.maximum(steps, 0.0), 0.0))[::-1]
+    order = np.argsort(-c, kind="stable")
+    answered = np.searchsorted(-c[order], -threshold, side="right")
+    wrong = np.append(0, np.cumsum(a[order] == 0))[answered]
+    low, high = exact_interval(wrong, answered, level=1 - 0.05 / len(threshold))
+    columns = {
+        "threshold": threshold,
+        "coverage": answered / len(c),
+        "n_answered": answered,
+        "n_wrong": wrong,
+        "risk": np.where(answered > 0, wrong / np.maximum(answered, 1), np.nan),
+    }
+    return pd.DataFrame(columns | {"low": low, "high": high})
+
+
+def answer_threshold(
+    curve: pd.DataFrame, risk: float, *, error: float = 0.05, n_joint: int = 1
+) -> AnswerThreshold:
+    """Choose the lowest confidence from which on at most a share ``risk`` of answers is wrong.
+
+    ``curve``: of :func:`risk_curve`. ``risk`` is chosen before outcomes are seen; the chance that
+    more are wrong is at most ``error``, at any of ``n_joint`` thresholds (methods × groups).
+
+    Notes
+    -----
+    Learn then test (Angelopoulos et al., arXiv:2110.01052): exact binomial tests of "more are
+    wrong", from high to low confidence. Ten thresholds have a tenth of the error each, which is
+    handed on from test to test as long as these reject. Proof: docs/method.md.
+    """
+    alone = check_share(error, "error") / check_integer(n_joint, "n_joint")
+    answered, wrong = curve["n_answered"].to_numpy(), curve["n_wrong"].to_numpy()
+    given = check_share(risk, "risk"), error, n_joint, int(answered[-1])
+    p_value = np.where(answered > 0, special.bdtr(wrong, np.maximum(answered, 1), risk), 1.0)
+    begins = np.arange(len(curve))[::-1] % -(-len(curve) // _MAX_STARTS) == 0
+    share, found, left = alone / begins.sum(), None, 0.0
+    for position, p in enumerate(p_value):
+        left += share * begins[position]
+        found, left = ((position, left), left) if p <= left else (found, 0.0)
+    if found is None:
+        needed = _rows_needed(answered, wrong, risk, share)
+        return AnswerThreshold(None, *given, rows_needed=needed)
+    at, n, k = (curve[name].iloc[found[0]] for name in ("threshold", "n_answered", "n_wrong"))
+    bound = min(float(exact_interval(k, n, level=1 - 2 * found[1])[1]), risk)  # (but for rounding)
+    return AnswerThreshold(float(at), *given, int(n), int(k), bound)
+
+
+def _rows_needed(answered: Ints, wrong: Ints, risk: float, error: float) -> int | None:
+    """Return about how many rows would do if error rates stay; None if they are all too high."""
+    times = np.geomspace(1.0, 1e4, 200)[:, None]
+    right, failures = times * np.maximum(answered - wrong, 1e-9), times * wrong
+    p_value = special.betainc(right, failures + 1, 1 - risk)
+    enough = ((p_value <= error) & (wrong < risk * answered)).any(axis=1)
+    return math.ceil(answered[-1] * times[enough.argmax(), 0]) if enough.any() else None

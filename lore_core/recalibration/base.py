@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core import __version__
-from lore_core.data.archive_files import Form, Kind
+from lore_core.data.abstention import AnswerThreshold
+from lore_core.data.archive_files import Form, Kind, form_of
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, check_fields, check_value, refuse
@@ -63,6 +64,8 @@ class Recalibrator(ABC):
     n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``
     #: Names of what the calibration rows held, and the maps that placed them; None before ``fit``.
     fitted_on_: FittedOn | None = None
+    #: Confidence below which one abstains, chosen after ``fit`` and saved with it; None: nowhere.
+    answer_threshold: AnswerThreshold | None = None
     _state: Mapping[str, Any] | None = None
 
     def fit(
@@ -94,7 +97,7 @@ class Recalibrator(ABC):
         self._check_params()
         self._state = self._fit_on(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
-        self.fitted_on_ = FittedOn.of(calibration, embedding)
+        self.fitted_on_, self.answer_threshold = FittedOn.of(calibration, embedding), None
         return self
 
     @abstractmethod
@@ -304,6 +307,7 @@ class Recalibrator(ABC):
         content = {
             "written_by": f"lore-lens {__version__}",
             "method": self,
+            "answer_threshold": self.answer_threshold,
             **vars(on),
             "feature_maps": on.stored_maps(self.used_maps(state), maps),
         }
@@ -397,7 +401,7 @@ KIND = Kind(
     "lore-recalibrator",
     "a recalibrator",
     "Recalibrator.save()",
-    (Form("recalibrator", Recalibrator, _parts_of, _built), *FORMS),
+    (Form("recalibrator", Recalibrator, _parts_of, _built), form_of(AnswerThreshold), *FORMS),
 )
 
 
@@ -425,6 +429,8 @@ def load_recalibrator(
     method: Recalibrator = content.pop("method", None)
     check_value(Recalibrator, method, "method")
     check_value(str, content.pop("written_by", None), "written_by")
+    threshold: AnswerThreshold | None = content.pop("answer_threshold", None)
+    check_value(AnswerThreshold | None, threshold, "answer_threshold")
     check_fields(FittedOn, content, "")
     listed = {name: tuple(part) for name, part in content.items() if isinstance(part, list)}
     on = FittedOn(**{**content, **listed})
@@ -434,5 +440,5 @@ def load_recalibrator(
     known = {0 if item["map"] is None else item["map"].known_rows for item in on.feature_maps}
     if not known <= {0, on.known_rows}:
         raise refuse("known_rows", "the rows of its maps", on.known_rows)
-    method.fitted_on_ = on
+    method.fitted_on_, method.answer_threshold = on, threshold
     return method

@@ -115,7 +115,7 @@ def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator) -> pd.DataFra
 
     def of_some(chosen: Ints) -> pd.DataFrame:
         known = Measured(method.recalibrate(evaluation.rows(chosen)))
-        found = {"gap": known.confidence - known.outcome}
+        found = {"gap": known.scores.confidence - known.scores.outcome}
         for metric in COMPARED:
             if metric.proper and isinstance(metric.measure, RowMean) and known.allows(metric):
                 found[metric.name] = metric.measure.of_row(known)

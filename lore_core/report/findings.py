@@ -17,7 +17,7 @@ from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.inference.simulation import NullBand, NullErrors
-from lore_core.inference.whole_vector import VectorChance, describe_classes
+from lore_core.inference.whole_vector import VectorChance, class_table, describe_classes
 from lore_core.kernel_sums.compute import HAS_NUMBA
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE, VectorErrors
@@ -230,7 +230,7 @@ def _vector(findings: Findings, progress: Progress | None) -> str | None:
     errors = inference.vector_errors_of(view)
     chance = inference.vector_chance_of(view, errors, progress=progress)
     findings.vector = errors, chance
-    findings.classes = inference.classes_of(view, errors, chance)
+    findings.classes = class_table(view.evaluation, errors, chance, **view.bins)
     findings.vector_sentence = f"{chance.sentence} {describe_classes(findings.classes)}".strip()
     return None
 

@@ -21,12 +21,13 @@ from lore_core.regions.rows import class_positions
 from lore_core.report.charts import ranking_chart, scene_of, with_basis
 from lore_core.report.findings import Findings
 from lore_core.view import where
+from lore_core.view.methods import abstention_of
 
 #: Figures that show the whole, and how far the bandwidths of a row are apart.
 _OVERVIEW, _TIMES = ("landscape", "local_error_distribution", "bandwidth"), 4.0
 _SIDES = ("before", "after")
-#: Parts of a column.
-_PARTS = 12
+#: Parts of a column; the largest share of wrong answers.
+_PARTS, _RISK = 12, 0.05
 
 
 def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[str, Chart]:
@@ -40,6 +41,10 @@ def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[
         charts["bandwidth_recommended"] = figures.suggestion_figure(best, rows=rows, in_use=used)
     if result is not None:
         charts["recalibrators"] = ranking_chart(findings, result)
+        if view.evaluation.weights is None:
+            found = abstention_of(view, result, _RISK)
+            chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
+            charts["abstention"] = chart
         if len(result.datasets) > 1:
             charts |= _before_and_after(findings, result)
     return with_basis(view, charts)
@@ -149,9 +154,11 @@ def figure_rows(findings: Findings, charts: Mapping[str, Chart]) -> dict[str, di
     if isinstance(picture, LandscapePicture) and on is not None:
         text = f"{view.rows}, {view.map_name}"
         bare = replace(picture, points=None, worst=None, regions=(), labels=(), vivid=None)
-        gammas = view.gamma / _TIMES, view.gamma, view.gamma * _TIMES
-        fields = zip(gammas, where.fields_of(view, gammas, on), strict=True)
-        layers = [Layer(f"γ = {gamma:g}", (field,)) for gamma, field in fields]
+        layers = []
+        for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES):
+            near = view.with_(gamma=gamma)
+            field = where.field_of(near, where.errors_of(near), on=on)
+            layers.append(Layer(f"γ = {gamma:g}", (field,)))
         bare = replace(bare, subtitle=text)
         rows["bandwidths"] = {of.name: replace(bare, layers=(of,)) for of in layers}
     return {name: row for name, row in rows.items() if len(row) > 1}

@@ -89,6 +89,8 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
         (on.feature_names, "features"),
         (on.group_columns, "columns of groups"),
     )
+    if method.answer_threshold is not None:
+        held.append(Held(f"when to abstain. {method.answer_threshold.sentence}"))
     names = " and ".join(f"{word} ({len(known):,})" for known, word in words if known)
     return FileContents(
         label=method.label,

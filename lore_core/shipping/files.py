@@ -29,7 +29,7 @@ from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
 
-_CONFIDENCE, _PREDICTION = "confidence", "prediction"
+_CONFIDENCE, _PREDICTION, _ABSTAIN = "confidence", "prediction", "abstain"
 #: Key of a file's metadata that says what it was made of.
 _MADE_OF = "lore_lens_recalibrated"
 #: How a CSV is read, so that other columns are copied unchanged.
@@ -72,8 +72,8 @@ def recalibrate_file(
 
     Returns the rows written; order and all other columns are those of ``source``. The predicted
     class stays, even where another one becomes more probable; a column ``prediction`` is added
-    where there is none. Raises InputError if a column is missing or a value is invalid, with its
-    row, counted from 0.
+    where there is none, and ``abstain`` (true, false) where the model has a threshold. Raises
+    InputError if a column is missing or a value is invalid, with its row, counted from 0.
     """
     chunk_rows = check_integer(chunk_rows, "chunk_rows")
     if isinstance(model, Recalibrator):
@@ -120,9 +120,10 @@ def _counted_on(message: str, start: int) -> str:
 
 
 def _with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
-    """Put columns of numbers or texts into a table, replacing those of their names."""
+    """Put columns of numbers, texts or marks into a table, replacing those of their names."""
+    kinds = {"f": pa.float64(), "b": pa.bool_()}
     for name, values in new.items():
-        column = pa.array(values, pa.float64() if values.dtype.kind == "f" else pa.string())
+        column = pa.array(values, kinds.get(values.dtype.kind, pa.string()))
         index = table.schema.get_field_index(name)
         if index < 0:
             table = table.append_column(name, column)
@@ -186,7 +187,9 @@ def _recalibrated(
     for k, name in enumerate(columns.probabilities):
         column = new[:, k if columns.second is None else columns.second]
         made[f"{name}{suffix}"] = np.ascontiguousarray(column)
-    made[f"{_CONFIDENCE}{suffix}"] = new[np.arange(len(new)), predicted]
+    made[f"{_CONFIDENCE}{suffix}"] = confidence = new[np.arange(len(new)), predicted]
+    if predictor.answer_threshold is not None:
+        made[f"{_ABSTAIN}{suffix}"] = predictor.answer_threshold.abstains(confidence)
     if not columns.prediction:
         made[_PREDICTION] = classes[predicted]
     return made

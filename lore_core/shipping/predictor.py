@@ -46,6 +46,8 @@ class Predictor:
         Group columns the rows must have; may be empty.
     needs_features, needs_groups : bool
         What :meth:`predict` needs beside probabilities.
+    answer_threshold : AnswerThreshold or None
+        Which rows are not answered (``abstains(confidence)``), and what that guarantees.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class Predictor:
             raise InputError(f"{type(recalibrator).__name__} must be fitted to recalibrate.")
         self._recalibrator = recalibrator
         self._maps = on.used_maps(recalibrator.used_maps(recalibrator.state()))
-        self.label = recalibrator.label
+        self.label, self.answer_threshold = recalibrator.label, recalibrator.answer_threshold
         self.class_names = on.class_names
         self.feature_names = on.feature_names
         self.needs_groups = recalibrator.needs_groups

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
@@ -47,13 +46,11 @@ def chance_errors_of(
     if sums is not None:
         return null_errors_of_sums(sums, gamma=view.gamma, bin_index=bin_index, **drawing)
     assert isinstance(view, View)  # the others are known by sums
-    c, within = view.target_rows.confidence, None
+    rows, within = view.target_rows, None
     if bin_index is not None:
-        within = confidence_bins(c, **view.bins).assign(c) == bin_index
-    weights = view.target_rows.weights
-    return simulation.null_errors(
-        c, view.points(), **view.local, within=within, weights=weights, **drawing
-    )
+        within = confidence_bins(rows.confidence, **view.bins).assign(rows.confidence) == bin_index
+    drawing |= {"within": within, "weights": rows.weights}
+    return simulation.null_errors(rows.confidence, view.points(), **view.local, **drawing)
 
 
 def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErrorSums | None, int]:
@@ -118,13 +115,6 @@ def vector_chance_of(
     return whole_vector.vector_chance(
         view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
     )
-
-
-def classes_of(
-    view: View, errors: VectorErrors, chance: whole_vector.VectorChance | None = None
-) -> pd.DataFrame:
-    """Return every class, the most wrong first, with what chance shows where that is known."""
-    return whole_vector.class_table(view.evaluation, errors, chance, **view.bins)
 
 
 def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:

@@ -14,7 +14,8 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
-from lore_core.data.arrays import Floats
+from lore_core.data.abstention import AnswerThreshold
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset, Target
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
@@ -25,6 +26,7 @@ from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
+from lore_core.metrics.rewards import answer_threshold, risk_curve
 from lore_core.recalibration import MatrixScaling, Recalibrator, offered_recalibrators
 from lore_core.recalibration.dataset_rows import cross_fitted
 from lore_core.recalibration.registry import named_recalibrator
@@ -36,6 +38,11 @@ from lore_core.view.view import SumsView, View, scored
 
 #: Methods drawn unasked.
 _MOST_DRAWN = 6
+#: Calibration rows that set the thresholds tried.
+_MAX_REFERENCE = 1000
+ABOUT_ABSTENTION = (
+    "By evaluation rows, which fitted no recalibrator; not if the classifier was trained on them."
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,12 @@ def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]
     frame = dataset.groups if dataset.groups is not None else pd.DataFrame()
     first, *others = (frame[column].astype(str) for column in columns)
     return np.asarray(reduce(lambda names, other: names + " × " + other, others, first), object)
+
+
+def group_masks(dataset: Dataset, column: str) -> dict[str, Mask]:
+    """Return the rows of each group of a column, by its name, the largest first."""
+    names = group_names(dataset, [column])
+    return {str(name): names == name for name in pd.Series(names).value_counts().index}
 
 
 def grouping_of(
@@ -289,3 +302,65 @@ def group_reports_of(
         tell(progress, position / len(rows), method)
         made[method] = group_report(**scored(scores), groups=groups, **options)
     return made
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """Error rates among rows answered, and thresholds that guarantee a largest one."""
+
+    curves: dict[str, pd.DataFrame]  #: Of the first method, and of the other that answers most
+    #: By method, those first that answer most; then by group, of the method ranked first
+    thresholds: dict[str, AnswerThreshold]
+
+    @property
+    def sentence(self) -> str:
+        """The threshold of the method that answers most, or why there is none."""
+        name, best = next(iter(self.thresholds.items()))
+        return best.sentence if best.confidence is None else f"With “{name}” {best.sentence}"
+
+    def table(self) -> dict[str, list[str]]:
+        """Return the thresholds as columns of text, none of them empty."""
+        rows = [{"method, group": name, **of.cells()} for name, of in self.thresholds.items()]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return {name: texts for name, texts in columns.items() if any(texts)}
+
+
+def abstention_of(
+    view: View,
+    result: Comparison,
+    risk: float,
+    *,
+    rows: Mask | slice = slice(None),
+    groups: Mapping[str, Mask] | None = None,
+    n_tried: int = 1,
+) -> Abstention:
+    """Find from which confidence on a share ``risk`` of wrong answers is guaranteed.
+
+    ``rows`` (n,): evaluation rows that count. ``groups``: rows by name, for each of which the
+    method ranked first has a threshold, too. All hold at once for every method and group;
+    ``n_tried``: subgroups tested before some were listed.
+    """
+    known = require_calibration(view.dataset)
+    some = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
+    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(some))
+    references = {
+        name: method.recalibrate(known.rows(some), on if method.needs_embedding else None)
+        for name, method in result.recalibrators.items()
+    }
+    groups = groups or {}
+    n_methods, n_groups = len(references), max(len(groups), n_tried)
+    n_joint = max(n_methods * n_groups, n_methods + len(groups))
+
+    def curve_of(name: str, chosen: Mask | slice) -> pd.DataFrame:
+        made = scored(result.datasets[name], chosen)
+        return risk_curve(**made, reference=references[name].confidence)
+
+    curves = {name: curve_of(name, rows) for name in references}
+    found = {name: answer_threshold(of, risk, n_joint=n_joint) for name, of in curves.items()}
+    ordered = dict(sorted(found.items(), key=lambda item: -item[1].n_answered))
+    two = [*dict.fromkeys((next(iter(curves)), *ordered))][:2]
+    drawn = {name: curves[name] for name in two}
+    for group, chosen in groups.items():
+        curve = curve_of(result.ranking[0], chosen)
+        ordered[f"{result.ranking[0]}, {group}"] = answer_threshold(curve, risk, n_joint=n_joint)
+    return Abstention(drawn, ordered)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lore_core.data.arrays import Floats, as_block
+from lore_core.data.arrays import Floats, Mask, as_block
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS, ROUND_GAMMAS
@@ -32,9 +32,10 @@ ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "
 Options = dict[str, Any]
 
 
-def scored(rows: Dataset | Target) -> Options:
-    """Return confidences, outcomes and weights of rows."""
-    return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
+def scored(rows: Dataset | Target, chosen: Mask | slice = slice(None)) -> Options:
+    """Return confidences, outcomes and weights of rows, or of those that are chosen."""
+    known = {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
+    return {name: None if values is None else values[chosen] for name, values in known.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,7 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError
-from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
-from lore_core.kernel_sums import laplacian_means
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
 from lore_core.metrics import bandwidth, local_error
 from lore_core.metrics.gains import RewardParts
@@ -48,13 +46,7 @@ def reliability_of(view: View | SumsView, within: Mask | None = None) -> Reliabi
 
 def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
     """Confidence bins of some evaluation rows (a mask, (n,)) as a method left them."""
-    given = scored(recalibrated)
-    return reliability_table(
-        given["confidence"][rows],
-        given["outcome"][rows],
-        **view.bins,
-        weights=chosen_weights(given["weights"], rows),
-    )
+    return reliability_table(**scored(recalibrated, rows), **view.bins)
 
 
 def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReliability:
@@ -127,21 +119,6 @@ def field_of(
     if rows is not None and (on is None or on is view.embedding):
         return error_field(**view.scored, coordinates=view.points(), gamma=view.gamma, **look)
     return smoothed_field(errors.signed, errors.effective_size, view.points(on=on), **look)
-
-
-def fields_of(view: View, gammas: Sequence[float], on: Embedding) -> list[Field]:
-    """Return the fields of all rows on a map at some γ, from one pass over the rows."""
-    rows, z = view.target_rows, view.points()
-    means = laplacian_means(
-        z,
-        None,
-        rows.confidence - rows.outcome,
-        rows.weights,
-        bandwidth=local_error.scaled_bandwidth(np.asarray(gammas), z.shape[1]),
-        target_groups=reliability_of(view).bins.assign(rows.confidence),
-    )
-    errors = zip(means.mean, means.effective_size, strict=True)
-    return [smoothed_field(*of_rows, view.points(on=on)) for of_rows in errors]
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
@@ -246,20 +223,14 @@ def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
 
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
     """Return rows that weigh most behind an evaluation row; calibration rows as in LoRe."""
-    points = view.points()
+    points, behind = view.points(), dict[str, Any]()
     if by_calibration:
         points = points.copy()
         chosen = slice(row, row + 1)
         points[chosen] = view.as_new(view.embedding, chosen).coordinates
-    return row_evidence(
-        view.evaluation,
-        points,
-        row,
-        calibration=view.calibration if by_calibration else None,
-        calibration_embedding=view.points(CALIBRATION) if by_calibration else None,
-        target=view.target,
-        **view.local,
-    )
+        behind = {"calibration": view.calibration}
+        behind["calibration_embedding"] = view.points(CALIBRATION)
+    return row_evidence(view.evaluation, points, row, target=view.target, **view.local, **behind)
 
 
 def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:

@@ -9,16 +9,17 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.comparison import conclude_retraining, retraining_frame
 from lore_core.dashboard.background_tasks import estimate_gains
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
-from lore_core.figures import reward_figure
+from lore_core.figures import reward_figure, risk_figure
 from lore_core.metrics import RewardCurve, describe_rewards
 from lore_core.metrics.gains import LossParts, RewardParts
-from lore_core.view.methods import group_columns, group_names
+from lore_core.view.methods import ABOUT_ABSTENTION, abstention_of, group_columns, group_masks
 from pages.shared import compute
 from pages.shared.cells import estimates, in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import cost_controls, in_session, show_tabs, view_controls
+from pages.shared.controls import cost_controls, in_session, linked, show_tabs, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.subgroups import title_of
@@ -85,8 +86,10 @@ is_ready(gaining, 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
+groups, n_tried = dict[str, Mask](), 1
 if by == _SUBGROUP:
-    found = compute.subgroups(view).subgroups
+    search = compute.subgroups(view)
+    found, n_tried = search.subgroups, search.tried
     if not found:
         st.info("No subgroup is significantly miscalibrated.", icon=":material/info:")
         st.stop()
@@ -100,10 +103,9 @@ if by == _SUBGROUP:
     inside = np.isin(np.arange(len(evaluation)), found[number].held_out)
     who = f"held out, of {title_of(found[number], number)}"
 elif by != _EVERYONE:
-    values = group_names(evaluation, [by])
-    listed = list(pd.Series(values).value_counts().index)
-    who = chooser.selectbox("Group", listed, **in_session("decide_group"))
-    inside = values == who
+    groups = group_masks(evaluation, by)
+    who = chooser.selectbox("Group", [*groups], **in_session("decide_group"))
+    inside = groups[who]
 if unsure > wrong:
     raise InputError(
         "The cost of unsure must not exceed the cost of wrong: otherwise always answer. Lower u or "
@@ -149,10 +151,25 @@ def _steps() -> None:
         st.caption(plain(at_costs.strip()))
 
 
+def _abstain() -> None:
+    if evaluation.weights is not None:
+        st.caption("Error rates are guaranteed for rows that count once; these have weights.")
+        return
+    asked: dict[str, Any] = {"help": "Choose it before you look at the outcomes.", "width": 200}
+    risk = st.number_input("Wrong answers, at most %", 0.1, 50.0, 5.0, **linked("risk"), **asked)
+    found = abstention_of(view, result, risk / 100, rows=inside, groups=groups, n_tried=n_tried)
+    st.markdown(f"**{plain(found.sentence)}**")
+    rows = f"{who}, {int(inside.sum()):,} evaluation rows"
+    show_chart(risk_figure(found.curves, found.thresholds, rows=rows), "risk_curve")
+    st.dataframe(found.table(), hide_index=True, height="content")
+    st.caption(ABOUT_ABSTENTION)
+
+
 show_tabs(
     "decisions_tab",
     {
         "Recalibrate or retrain?": _steps,
+        "Answer only when sure": _abstain,
         "Every method at these costs": lambda: _show_methods(own, first, ratio),
     },
 )

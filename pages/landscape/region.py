@@ -19,7 +19,6 @@ from lore_core import (
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL
 from lore_core.data.number_text import POINTS, decimal, p_words, unbroken
-from lore_core.data.weights import chosen_weights
 from lore_core.figures import reliability_figure
 from lore_core.figures.pictures.picture import truncate
 from lore_core.metrics import LocalErrors
@@ -30,6 +29,7 @@ from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from lore_core.view.scene import Scene
+from lore_core.view.view import scored
 from pages.shared import compute
 from pages.shared.cells import count_column, estimates, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
@@ -110,7 +110,7 @@ def region_panel(
 ) -> None:
     """Report on rows inside compared with ``among``; ``titled``: columns that are no news."""
     dataset, target = view.evaluation, view.target_rows
-    report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
+    report = region_report(**view.scored, inside=inside)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
         head.markdown(f"**{title}** · {unbroken(report.sentence)}")
@@ -126,12 +126,7 @@ def region_panel(
         with left:
             _show_composition(composed, int(among.sum()) - report.n_rows)
         with right:
-            table = reliability_table(
-                target.confidence[inside],
-                target.outcome[inside],
-                n_bins=_INSIDE_BINS,
-                weights=chosen_weights(target.weights, inside),
-            )
+            table = reliability_table(**scored(target, inside), n_bins=_INSIDE_BINS)
             rows = f"{report.n_rows:,} selected rows"
             chart = reliability_figure(table, rows=rows, height=300, title="Reliability inside")
             show_chart(chart, "inside", narrow=True)

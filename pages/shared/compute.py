@@ -18,7 +18,7 @@ from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.figures.browser.landscape import pack, packed_field
-from lore_core.inference import VectorChance
+from lore_core.inference import VectorChance, class_table
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
@@ -176,9 +176,6 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
-fields = _cached(12, "Drawing the landscape …", *_EVERY_GAMMA)(where.fields_of)
-
-
 @_cached(12, False, *_LOCAL)
 def packed_field_at(view: View, bin_index: int | None, on_map: Embedding) -> bytes:
     """Pack the exact field on a flat map as a browser asks for it, in any thread."""
@@ -333,7 +330,7 @@ def vector_request(
 @_cached(32, False, *_FITTED)
 def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
-    return inference.classes_of(view, _errors, _chance)
+    return class_table(view.evaluation, _errors, _chance, **view.bins)
 
 
 @_cached(16, False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -304,16 +304,15 @@ def headline_dots(
     return (MapDots(_MARKS[mark], scene.points[rows]),)
 
 
-def small_charts(view: View, gammas: Iterable[float], height: int) -> None:
+def small_charts(view: View, gammas: Sequence[float], height: int) -> None:
     """Draw the field at some bandwidths beside each other, on one colour scale."""
     plane = plane_of(view)
     if plane is None:
         return
     # (But for its errors, which only the scale needs, the scene is the same at every γ.)
     scene = compute.scene(view.with_(gamma=View.gamma), None, plane[1], plane[0])
-    shown = tuple(gammas)
-    fields = compute.fields(view, shown, plane[1])
-    for column, gamma, field in zip(st.columns(len(shown)), shown, fields, strict=True):
+    for column, gamma in zip(st.columns(len(gammas)), gammas, strict=True):
+        field = compute.field(view.with_(gamma=gamma), None, plane[1], (), None)
         title = f"γ = {gamma:g}"
         if not np.isfinite(field.signed).any():
             title += ": too few neighbours"

@@ -9,6 +9,7 @@ import lore_core as lore
 from lore_core import figures
 from lore_core.cli import main
 from lore_core.data.defaults import ROUND_GAMMAS
+from lore_core.metrics import answer_threshold, risk_curve
 
 
 class TestMetrics:
@@ -268,3 +269,25 @@ class TestGroupsAndCosts:
         assert set(pd.read_csv(out)["method"]) == set(recalibrated)
         assert b"Plotly.newPlot" in figure.read_bytes()
         assert run("decisions", file, *options).startswith(said)
+
+    def test_answers_with_a_guaranteed_error_rate(
+        self, run, run_json, refuses, file, recalibrated, dataset, tmp_path
+    ):
+        out, model = tmp_path / "risk.csv", tmp_path / "m.lore"
+        options = (*self.METHODS, "--risk", "0.3", "--group", "region", "-o", out)
+        found = run_json("decisions", file, *options)
+        rows, after = dataset.calibration, recalibrated["Temperature scaling"]
+        reference = lore.TemperatureScaling().fit(rows).recalibrate(rows).confidence
+        curve = risk_curve(after.confidence, after.outcome, reference)
+        n_joint = 2 * dataset.evaluation.groups["region"].nunique()
+        wanted = answer_threshold(curve, 0.3, n_joint=n_joint)
+        assert found["thresholds"]["Temperature scaling"] == vars(wanted)
+        assert len(found["thresholds"]) == n_joint // 2 + 2
+        assert set(pd.read_csv(out)["method"]) == set(recalibrated)
+        fit = ("recalibrate", "--method", "temperature", "--risk", "0.3", "--save", model, "--fit")
+        alone = answer_threshold(curve, 0.3)
+        assert alone.sentence in run(*fit, file)
+        assert lore.load_recalibrator(model).answer_threshold == alone
+        lore.save_npz(dataclasses.replace(dataset, split=None), tmp_path / "undivided.npz")
+        refuses("needs evaluation rows", *fit, tmp_path / "undivided.npz")
+        refuses("goes with '--risk'", "decisions", file, "--group", "region")

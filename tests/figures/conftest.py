@@ -15,6 +15,7 @@ from lore_core import (
     suggest_bandwidth,
 )
 from lore_core.comparison import RunsComparison
+from lore_core.metrics import answer_threshold, risk_curve
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from lore_core.regions import gap_grid, row_table, smooth_gap
 
@@ -92,6 +93,7 @@ def charts(dataset, table, errors, field, curves, points, runs):
     named = pd.DataFrame({"name": NASTY, "x": 0.0, "y": [0.0, 1.0, 2.0]})
     reports = dict.fromkeys(NASTY[:2], group_report(c, a, site, n_draws=0))
     rewards = {name: reward_curve(c**k, a, baseline=c) for k, name in enumerate(NASTY[:2], 1)}
+    risks = {name: risk_curve(c**k, a, c**k) for k, name in enumerate(NASTY[:2], 1)}
     best = suggest_bandwidth(c, a, points)
     ages, smooth, sites = gap_along(c, a, age), smooth_gap(c, a, age), gap_along(c, a, site)
     grid = gap_grid(c, a, age, site)
@@ -111,6 +113,9 @@ def charts(dataset, table, errors, field, curves, points, runs):
         "suggestion": draw.suggestion_figure(best, **look),
         "groups": draw.group_figure(reports, **look),
         "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
+        "risk": draw.risk_figure(
+            risks, {k: answer_threshold(risks[k], 0.5) for k in risks}, **look
+        ),
         "runs": draw.runs_figure(runs, "ECE", **look),
         "scatter": draw.run_scatter_figure(runs, "ECE", **look),
         "number": draw.variable_figure(ages, name=NASTY[2], curve=smooth, **look),

@@ -1,10 +1,11 @@
 import numpy as np
-import pandas as pd
 import pytest
+from scipy import stats
 
 from lore_core import InputError, reward_curve
 from lore_core.data.weights import linearised
 from lore_core.metrics import describe_rewards, reward_curves, unsure_threshold
+from lore_core.metrics.rewards import answer_threshold, risk_curve
 
 
 def test_rewards_by_hand():
@@ -14,6 +15,8 @@ def test_rewards_by_hand():
         unsure_threshold(3, 2)
     with pytest.raises(InputError, match=r"'ratios' must be finite and at least 1 .*; got 0.5"):
         reward_curve([0.5], [1], [2.0, 0.5])
+    with pytest.raises(InputError, match="got 1 and 2"):
+        reward_curves({"one": [0.5, 0.6], "two": [0.5]}, [1, 0])
     # Ratio 4: threshold .75. Rows: right answered 0, wrong answered −4, unsure −1.
     curve = reward_curve([0.9, 0.8, 0.5], [1, 0, 1], [4.0])
     assert curve.reward == pytest.approx([-5 / 3])
@@ -71,13 +74,58 @@ def test_sentence_claims_only_what_is_beyond_chance():
     assert "No method costs significantly less than “No recalibration”" in text
 
 
-def test_several_at_once_are_each_held_against_the_first():
-    rng = np.random.default_rng(3)
-    a = (rng.random(300) < 0.6).astype(float)
-    before, after = rng.random((2, 300))
-    found = reward_curves({"one": before, "two": after}, a, [1.5, 8.0])
-    for name, confidence in (("one", before), ("two", after)):
-        expected = reward_curve(confidence, a, [1.5, 8.0], baseline=before).frame()
-        pd.testing.assert_frame_equal(found[name].frame(), expected)
-    with pytest.raises(InputError, match="got 299 and 300"):
-        reward_curves({"one": before, "two": after[:299]}, a)
+def test_the_error_rate_among_rows_of_high_confidence_by_hand():
+    # Thresholds at quantiles of other confidences: 0.8, 0.6, 0.4 and 0.
+    curve = risk_curve([0.9, 0.8, 0.6, 0.3], [1, 0, 1, 1], [0.4, 0.6, 0.8, 0.9])
+    assert curve["threshold"].to_numpy() == pytest.approx([0.8, 0.6, 0.4, 0])
+    assert curve[["n_answered", "n_wrong"]].to_numpy().tolist() == [[2, 1], [3, 1], [3, 1], [4, 1]]
+    assert curve["coverage"].tolist() == [0.5, 0.75, 0.75, 1]
+    exact = [stats.binomtest(1, n).proportion_ci(1 - 0.05 / 4) for n in (2, 3, 3, 4)]
+    assert curve[["low", "high"]].to_numpy() == pytest.approx(np.array(exact))
+    with pytest.raises(InputError, match="without 'weights'"):
+        risk_curve([0.5], [1], [0.5], weights=[1.0])
+
+
+def lowest_tested(c, a, thresholds):
+    """Lowest threshold that is rejected, by the definition: a tenth of 5 % comes at each fifth."""
+    found, left = None, 0.0
+    for number, at in enumerate(thresholds, start=1):
+        n, wrong = (c >= at).sum(), (a[c >= at] == 0).sum()
+        left += 0.005 * (number % 5 == 0)
+        rejected = n > 0 and stats.binom.cdf(wrong, n, 0.05) <= left
+        found, left = (at, left) if rejected else (found, 0.0)
+    return found
+
+
+@pytest.mark.parametrize("right", [0.93, 0.97, 1.0])
+def test_the_threshold_is_the_last_of_an_unbroken_row_of_tests(right):
+    other = (np.arange(50) + 0.5) / 50
+    thresholds = np.append(other[-2::-1], 0)
+    given = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        c = rng.random(2000)
+        a = (rng.random(2000) < np.where(c > 0.5, right, right - 0.1)).astype(float)
+        found = answer_threshold(risk_curve(c, a, other), 0.05)
+        wanted = lowest_tested(c, a, thresholds)
+        assert found.confidence == pytest.approx(wanted)
+        given.add(wanted is not None)
+        if wanted is not None:
+            assert (found.n_answered, found.n_wrong) == (sum(c >= wanted), sum(a[c >= wanted] == 0))
+            assert found.wrong <= found.bound <= 0.05
+    assert (right > 0.95) in given
+
+
+def test_how_many_rows_a_guarantee_takes():
+    def found(n, wrong):
+        curve = risk_curve(np.full(n, 0.8), np.arange(n) >= wrong, [0.7, 0.8, 0.9])
+        return answer_threshold(curve, 0.05)
+
+    assert found(80, 0).confidence == 0.0  # 0.95^80 = 0.0165, of three thresholds
+    assert 80 <= found(79, 0).rows_needed <= 85
+    none = found(100, 4)
+    assert none.abstains(np.ones(2)).all()
+    assert f"takes about {none.rows_needed:,} rows" in none.sentence
+    assert found(none.rows_needed, int(none.rows_needed * 0.04)).confidence == 0.0
+    assert found(none.rows_needed // 4, none.rows_needed // 100).confidence is None
+    assert "there are more at every confidence" in found(100, 6).sentence

@@ -8,6 +8,8 @@ import pytest
 import lore_core as lore
 from lore_core.comparison import conclude_retraining, estimate_gains
 from lore_core.metrics.catalogue import WORST_CELL
+from lore_core.view import View
+from lore_core.view.methods import abstention_of, comparison_of, group_masks
 
 
 @pytest.fixture
@@ -84,6 +86,19 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
     page.set("unsure", 3.0)
     (sentence,) = page.errors
     assert "must not exceed the cost of wrong" in sentence
+
+
+def test_a_guaranteed_error_rate_is_the_librarys(open_page, dataset):
+    tab = "Answer only when sure"
+    page = open_page("decisions", dataset, gamma=1.0, methods=METHODS, decisions_tab=tab)
+    page.set("risk", 30.0).set("decide_by", "site").set("decide_group", "b")
+    view = View(dataset, gamma=1.0, maps={"PCA 2-D": lore.embed(dataset.features, "pca", 2)})
+    result = comparison_of(view, [lore.NoRecalibration(), lore.LoRe(1.0)], {})
+    groups = group_masks(dataset.evaluation, "site")
+    found = abstention_of(view, result, 0.3, rows=groups["b"], groups=groups)
+    assert found.sentence in page.plain
+    assert page.tables[0].to_dict("list") == found.table()
+    assert "risk_curve" in page.figures
 
 
 def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):

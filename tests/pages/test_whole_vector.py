@@ -10,11 +10,10 @@ import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison import conclude_bandwidths
 from lore_core.data.number_text import POINTS
-from lore_core.inference import describe_classes
+from lore_core.inference import class_table, describe_classes
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
 from lore_core.view.inference import (
-    classes_of,
     vector_band_of,
     vector_chance_of,
     vector_curve_of,
@@ -34,7 +33,7 @@ def test_page_library_command_and_report_have_the_same_numbers(
 ):
     errors = vector_errors_of(view)
     chance = vector_chance_of(view, errors)
-    classes = classes_of(view, errors, chance)
+    classes = class_table(view.evaluation, errors, chance, **view.bins)
     said = f"{chance.sentence} {describe_classes(classes)}"
     for name in ("overview", "landscape"):
         page = open_page(name, dataset, target=WHOLE)

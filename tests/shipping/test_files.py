@@ -11,6 +11,7 @@ import pytest
 import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison import confidence_difference
+from lore_core.metrics import answer_threshold, risk_curve
 from lore_core.shipping import describe
 from lore_core.shipping.files import recalibrate_file, recalibrate_files
 
@@ -51,6 +52,26 @@ def read(path):
 def model(calibration):
     local = lore.embed(calibration.features, "pca", 2)
     return lore.GroupWise(lore.LoRe(0.3, 5), "region").fit(calibration, local)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_below_the_threshold_are_marked(kind, calibration, new, tmp_path):
+    method = lore.HistogramBinning(8).fit(calibration)
+    before, after = method.recalibrate(calibration), method.recalibrate(new)
+    curve = risk_curve(after.confidence, after.outcome, before.confidence)
+    method.answer_threshold = answer_threshold(curve, 0.2)
+    low = after.confidence < method.answer_threshold.confidence
+    assert 0 < low.mean() < 1
+    path, source = tmp_path / "m.lore", write(table_of(new), tmp_path / f"new.{kind}")
+    method.save(path)
+    shipped = lore.Predictor.load(path).answer_threshold
+    assert shipped == method.answer_threshold
+    np.testing.assert_array_equal(shipped.abstains(after.confidence), low)
+    recalibrate_file(path, source, tmp_path / f"out.{kind}", suffix="_new")
+    np.testing.assert_array_equal(read(tmp_path / f"out.{kind}")["abstain_new"], low)
+    assert any(shipped.sentence in item.what for item in describe(path).held)
+    assert method.without_rows().answer_threshold is None  # its confidences may differ
+    assert method.fit(calibration).answer_threshold is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -279,8 +300,8 @@ def test_the_command_without_rows(calibration, new, tmp_path, capsys):
         (["new.csv", "-o", "out.csv"], "one of '--model' and '--fit' must be given"),
         (["--model", "m.lore", "new.csv"], "FILE and '--out' must be given together"),
         (["--fit", "demo"], "'--fit' needs '--save', '--out' or both"),
-        (["--model", "m.lore", "--save", "n.lore"], "'--save' and '--without-rows' go with"),
-        (["--model", "m.lore", "--without-rows"], "'--save' and '--without-rows' go with"),
+        (["--model", "m.lore", "--save", "n.lore"], "'--without-rows' and '--risk' go with"),
+        (["--model", "m.lore", "--without-rows"], "'--without-rows' and '--risk' go with"),
         (["--describe", "gone.lore"], "'gone.lore' cannot be read"),
         (["--fit", "demo", "--save", "m.pkl"], "'--save' must be a .lore file"),
         (["--model", "gone.lore", "new.csv", "-o", "out.csv"], "'gone.lore' cannot be read"),

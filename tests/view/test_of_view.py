@@ -6,7 +6,7 @@ import pytest
 import lore_core as lore
 from lore_core.regions import Field
 from lore_core.regions.variables.attributes import Predicate
-from lore_core.view import View
+from lore_core.view import View, where
 from lore_core.view.inference import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
     Grouping,
@@ -16,14 +16,7 @@ from lore_core.view.methods import (
     recalibrators_of,
 )
 from lore_core.view.scene import RESOLUTION, preview_rows
-from lore_core.view.where import (
-    calibration_rows_of,
-    errors_of,
-    evidence_of,
-    field_of,
-    fields_of,
-    suggestion_of,
-)
+from lore_core.view.where import calibration_rows_of, errors_of, evidence_of, field_of
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +37,6 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
     assert not field_of(view, errors, resolution=8).exact
-    for gamma, field in zip((0.1, 0.7), fields_of(view, (0.1, 0.7), other), strict=True):
-        at = view.with_(gamma=gamma)
-        one = field_of(at, errors_of(at), on=other)
-        np.testing.assert_allclose(field.signed, one.signed, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(field.effective_size, one.effective_size)
-        assert field.masked_share == one.masked_share
 
 
 def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
@@ -90,12 +77,12 @@ def test_evidence_from_either_rows(view):
 
 
 def test_no_suggestion_without_pairs_of_calibration_rows(view):
-    assert suggestion_of(view, (1, 5)) is not None
-    assert suggestion_of(view.with_(dataset=view.evaluation, maps={}), (1, 5)) is None
+    assert where.suggestion_of(view, (1, 5)) is not None
+    assert where.suggestion_of(view.with_(dataset=view.evaluation, maps={}), (1, 5)) is None
     one = view.dataset.rows(np.append(np.flatnonzero(view.dataset.in_split("evaluation")), 0))
     split = np.where(np.arange(len(one)) == len(one) - 1, "calibration", "evaluation")
     lonely = dataclasses.replace(one, split=split)
-    assert suggestion_of(View(lonely), (1, 5)) is None
+    assert where.suggestion_of(View(lonely), (1, 5)) is None
 
 
 def test_methods_of_a_view(view):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison.tables import stacked
+from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import batches_words, percent, with_points
 from lore_core.figures.chart import Chart, PanelPicture
@@ -323,6 +324,44 @@ def reward_figure(
         gap=0.06,
         legend=True,
         height=560,
+    )
+
+
+def risk_figure(
+    curves: Mapping[str, pd.DataFrame], thresholds: Mapping[str, AnswerThreshold], *, rows: str
+) -> Chart:
+    """Error rate among the rows answered against their share, and the guaranteed thresholds.
+
+    ``curves``, ``thresholds``: by method. ``rows``: which these are, in words.
+    """
+    marks: list[Mark] = []
+    risk = next(iter(thresholds.values())).risk
+    text = ("answers {x:.1f} % of the rows, {y:.1f} % wrong", "confidence {0:.2%} or more")
+    columns = ["coverage", "risk", "low", "high", "threshold"]
+    for position, (label, curve) in enumerate(curves.items()):
+        color, found = method_color(label, position), thresholds[label]
+        at, y, low, high, least = curve[columns].to_numpy().T
+        band = band_around(label, "95 %", at, low, high, Tint(color, 0.12))
+        marks += labelled_line(label, color, at, y, text, columns=[least], band=band)
+        share, wrong = np.array([found.n_answered / found.n_rows]), np.array([found.wrong])
+        marks.append(Dots(share, wrong, Tint(color), 12, "ring", group=label, listed=False))
+    marks.append(Rule(risk, Tint("ink"), level=True, width=1.2, dash="dash"))
+    most = max(3 * risk, *(1.2 * curve["risk"].iloc[-1] for curve in curves.values()))
+    x = Axis("rows answered", "share", span=(0, 1.02))
+    y_axis = Axis("wrong among them", "share", span=(0, float(most)))
+    return PanelPicture(
+        title="Wrong answers against rows answered",
+        subtitle=rows,
+        how_to_read=(
+            "The rows of highest confidence are answered first. Bands hold at all thresholds at "
+            "once (95 %); rings: thresholds that guarantee the error rate."
+        ),
+        alt=f"Error rate among rows answered against their share, for {', '.join(curves)}",
+        name="risk-vs-coverage",
+        table=stacked(curves),
+        panels=(Panel(x, y_axis, marks),),
+        legend=True,
+        height=420,
     )
 
 

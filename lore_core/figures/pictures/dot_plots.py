@@ -114,7 +114,7 @@ def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> Panel
         title=f"{metric.title} of every method",
         subtitle=rows,
         how_to_read="Lines are 95 % intervals. Methods share their rows: compare them in pairs.",
-        alt=f"{metric.axis} of {n} methods, best first, with 95 % intervals",
+        alt=f"{metric_axis(metric).title} of {n} methods, best first, with 95 % intervals",
         name="ranking",
         table=values.rename_axis("method").reset_index(),
         panels=(Panel(x, _named([str(name) for name in values.index]), marks),),

@@ -6,8 +6,8 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import combinations, product
+from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from lore_core.regions.rows import nearest_rows
 from lore_core.regions.selection import RegionReport, region_report
 from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
 from lore_core.regions.variables.attributes import Predicate
-from lore_core.regions.variables.cutting import Attribute, range_words
+from lore_core.regions.variables.cutting import Attribute, part_starts, range_words
 
 #: Rows of a subgroup, and its gap, at least; what is merely better than the average is none.
 MIN_ROWS, _MIN_GAP = 20, 0.02
@@ -104,22 +104,35 @@ def subgroup_id(conditions: Iterable[Predicate], rows: Iterable[int]) -> str:
 
 def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
     """All values of a column; of a number all ranges but the whole, of words that they are held."""
-    size = len(attribute.values)
+    return [Condition(column, *pair) for pair in ranges_of(attribute).T.tolist()]
+
+
+def ranges_of(attribute: Attribute) -> Ints:
+    """Return first parts and ends of :func:`conditions_of` a column, shape (2, conditions)."""
     if attribute.words:
-        return [Condition(column, 1, 2)]
-    if not attribute.numeric:
-        return [Condition(column, k, k + 1) for k in range(size)]
-    parts = len(attribute.borders) + 1
-    pairs = combinations(range(parts + 1), 2)
-    ranges = [Condition(column, *pair) for pair in pairs if pair != (0, parts)]
-    missing = [Condition(column, k, k + 1) for k in range(parts, size)]
-    return ranges + missing
+        return np.array([[1], [2]])
+    parts = len(attribute.borders) + 1 if attribute.numeric else 0
+    return _ranges(parts, len(attribute.values))
+
+
+@lru_cache(maxsize=256)
+def _ranges(parts: int, size: int) -> Ints:
+    """Return the ranges of ``parts`` neighbours but the whole, and each of the other values."""
+    ends = np.stack(np.triu_indices(parts + 1, 1))
+    alone = np.arange(parts, size)
+    found = np.concatenate([ends[:, ends[1] - ends[0] < parts], [alone, alone + 1]], axis=1)
+    found.flags.writeable = False
+    return found
 
 
 def slice_tables(
     attributes: Sequence[Attribute], columns: Sequence[int], average: Average
-) -> tuple[list[Slice], Floats]:
-    """Sum moments over slices of one column or two: (n_slices, n_strata, 5; 7 of weighted rows)."""
+) -> tuple[list[Ints], Floats]:
+    """Sum moments over slices of one column or two.
+
+    Returns :func:`ranges_of` each column, and sums of shape (ranges of the first, ranges of the
+    second if there is one, n_strata, 5; 7 of weighted rows).
+    """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum
     for k, size in zip(columns, sizes, strict=True):
@@ -132,13 +145,29 @@ def slice_tables(
         ],
         axis=-1,
     )
-    conditions = [conditions_of(attributes[k], k) for k in columns]
-    for axis, items in enumerate(conditions, start=1):
+    ranges = [ranges_of(attributes[k]) for k in columns]
+    for axis, (first, end) in enumerate(ranges, start=1):
         upto = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
-        end, first = ([getattr(item, side) for item in items] for side in ("end", "first"))
         sums = np.take(upto, end, axis=axis) - np.take(upto, first, axis=axis)
-    sums = np.moveaxis(sums, 0, -2)
-    return list(product(*conditions)), sums.reshape(-1, *sums.shape[-2:])
+    return ranges, np.moveaxis(sums, 0, -2)
+
+
+def distinct_ranges(attribute: Attribute, ranges: Ints, order: Ints, most: int) -> Ints:
+    """Return the first of some ranges (2, n) in an order, without those that are nearly the same.
+
+    Of ranges that share more than :data:`SAME` of the rows in either one is kept; ``most`` at most.
+    """
+    upto = np.append(0, np.cumsum(np.bincount(attribute.codes, minlength=ranges.max())))
+    first, end = ranges
+    kept: list[int] = []
+    while order.size and len(kept) < most:
+        k = int(order[0])
+        kept.append(k)
+        low, high = np.maximum(first[order], first[k]), np.minimum(end[order], end[k])
+        common = np.maximum(upto[high] - upto[low], 0)
+        either = upto[end[order]] - upto[first[order]] + upto[end[k]] - upto[first[k]] - common
+        order = order[(common <= SAME * either) & (order != k)]
+    return np.array(kept, dtype=np.int64)
 
 
 def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
@@ -164,6 +193,7 @@ class Rows:
     confidence: Floats
     outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a subgroup
+    coarse: Sequence[Attribute]  #: The same, numbers in fewer parts: for pairs and regions
     weights: Floats | None = None  #: What each row counts for; None: all alike
 
     def __len__(self) -> int:
@@ -175,6 +205,7 @@ class Rows:
             self.confidence[rows],
             self.outcome[rows],
             [item.rows(rows) for item in self.attributes],
+            [item.rows(rows) for item in self.coarse],
             chosen_weights(self.weights, rows),
         )
 
@@ -199,6 +230,7 @@ class Candidate:
     conditions: Slice  #: Empty for a region
     rows: Ints | None = None  #: Of a region, in the searched half
     text: str = ""  #: The column of texts whose words alone name it
+    is_fine: bool = False  #: Whether it is one of the many ranges that are no run of coarse parts
     #: (n,); mask of all rows, searched or not, once it is chosen.
     inside: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
 
@@ -213,9 +245,9 @@ class Candidate:
         return WEIGHTS[len(self.conditions)]
 
 
-def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
+def interest(excess: Excess, bound: Floats, n_rows: int, weight: float) -> Floats:
     """How much sets are worth telling: guaranteed excess × √size × ``weight`` (:data:`WEIGHTS`)."""
-    return np.asarray(weight * excess.lower_bound * np.sqrt(excess.n / n_rows))
+    return np.asarray(weight * bound * np.sqrt(excess.n / n_rows))
 
 
 def overlap(one: Mask, other: Mask) -> float:
@@ -301,48 +333,70 @@ class SearchedHalf:
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
 
-    def _interest(self, excess: Excess, n_columns: int) -> Floats:
+    def _interest(self, excess: Excess, bound: Floats, n_columns: int) -> Floats:
         n = len(self.half)
         least = max(MIN_ROWS * n / len(self.rows), 5)
         fits = (excess.n >= least) & (excess.share <= _LARGEST)
         fits &= excess.variance >= _LEAST_VARIANCE
-        return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
+        return np.where(fits, interest(excess, bound, n, WEIGHTS[n_columns]), 0.0)
 
     @cached_property
     def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
-        alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
+        fine, coarse = self.half.attributes, self.half.coarse
+        tables = [self._table(fine, (k,)) for k in range(len(fine))]
+        alone = [self._best_alone(k, *table) for k, table in enumerate(tables)]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
-        paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED])
-        pairs = map(self._best_slices, combinations(paired.tolist(), 2))
+        paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED]).tolist()
+        starts = {k: part_starts(fine[k], coarse[k]) for k in paired}
+        means = {k: self._table(coarse, (k,))[1].mean for k in paired}
+        pairs = (self._best_pairs(two, starts, means) for two in combinations(paired, 2))
         return [item for found in (*alone, *pairs) for item in found]
 
-    def _table(self, columns: tuple[int, ...]) -> tuple[list[Slice], Excess]:
-        slices, sums = slice_tables(self.half.attributes, columns, self.average)
-        return slices, excess_of(sums, self.average.total, against_zero=self.against == "zero")
+    def _table(
+        self, attributes: Sequence[Attribute], columns: tuple[int, ...]
+    ) -> tuple[list[Ints], Excess]:
+        ranges, sums = slice_tables(attributes, columns, self.average)
+        return ranges, excess_of(sums, self.average.total, against_zero=self.against == "zero")
 
-    @cached_property
-    def _alone(self) -> list[tuple[list[Slice], Excess]]:
-        return [self._table((k,)) for k in range(len(self.half.attributes))]
+    def _best_alone(self, column: int, of: list[Ints], excess: Excess) -> list[Candidate]:
+        """Return the best ranges of a column."""
+        attribute, (ranges,), mean = self.half.attributes[column], of, excess.mean
+        starts = part_starts(attribute, self.half.coarse[column])
+        fine = np.asarray(~np.isin(ranges, starts).all(axis=0))
+        bound = np.where(fine, excess.lower_bound_of_many, excess.lower_bound)
+        worth = self._interest(excess, bound, 1)
+        best = np.argsort(-worth, kind="stable")[: np.count_nonzero(worth)]
+        if attribute.numeric:
+            best = distinct_ranges(attribute, ranges, best, _KEPT)
+        text = attribute.name if attribute.words else ""
+        found = []
+        for k in best[:_KEPT].tolist():
+            where = (Condition(column, *ranges[:, k].tolist()),)
+            numbers = float(worth[k]), float(mean[k]), float(bound[k])
+            found.append(Candidate(*numbers, where, text=text, is_fine=bool(fine[k])))
+        return found
 
-    def _best_slices(self, columns: tuple[int, ...]) -> list[Candidate]:
-        slices, excess = self._alone[columns[0]] if len(columns) == 1 else self._table(columns)
-        worth = self._interest(excess, len(columns))
-        if len(columns) > 1:
-            # Two columns are worth their words where they are surely worse than either alone.
-            sign = np.sign(excess.mean)
-            one, other = np.meshgrid(*(self._alone[k][1].mean for k in columns), indexing="ij")
-            parts = np.maximum(sign * one.ravel(), sign * other.ravel())
-            worth = np.where(excess.lower_bound > parts, worth, 0.0)
-        best = np.argsort(-worth, kind="stable")[:_KEPT]
-        first = self.half.attributes[columns[0]]
-        text = first.name if len(columns) == 1 and first.words else ""
+    def _best_pairs(
+        self, columns: tuple[int, int], starts: dict[int, Ints], means: dict[int, Floats]
+    ) -> list[Candidate]:
+        """Return the best pairs of two columns' coarse ranges; ``means``: excess of each alone."""
+        ranges, excess = self._table(self.half.coarse, columns)
         mean, bound = excess.mean, excess.lower_bound
-        return [
-            Candidate(float(worth[k]), float(mean[k]), float(bound[k]), slices[k], text=text)
-            for k in best
-            if worth[k] > 0
-        ]
+        # Two columns are worth their words where they are surely worse than either alone.
+        sign, alone = np.sign(mean), [means[k] for k in columns]
+        parts = np.maximum(sign * alone[0][:, None], sign * alone[1])
+        worth = np.where(bound > parts, self._interest(excess, bound, 2), 0.0)
+        best = np.argsort(-worth, axis=None, kind="stable")[: np.count_nonzero(worth)]
+        found = []
+        for k in best[:_KEPT].tolist():
+            at = divmod(k, worth.shape[1])
+            where = tuple(
+                Condition(column, *starts[column][of[:, place]].tolist())
+                for column, of, place in zip(columns, ranges, at, strict=True)
+            )
+            found.append(Candidate(float(worth[at]), float(mean[at]), float(bound[at]), where))
+        return found
 
     def _regions(self, points: Floats, graph: Any, gamma: float) -> Iterator[Candidate]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
@@ -352,7 +406,7 @@ class SearchedHalf:
         least = max(round(MIN_ROWS * len(points) / len(self.rows)), 5)
         for rows in level_tree(field, graph, min_rows=least, lowest=_LOWEST):
             of_rows = self.average.of_rows(rows)
-            worth = float(self._interest(of_rows, 0))
+            worth = float(self._interest(of_rows, of_rows.lower_bound, 0))
             if worth > 0:
                 yield Candidate(worth, float(of_rows.mean), float(of_rows.lower_bound), (), rows)
 

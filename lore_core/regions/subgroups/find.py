@@ -34,8 +34,9 @@ from lore_core.regions.variables.attributes import Predicate, telling_attributes
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
-#: Numbers are cut into so many parts; a slice is a range of them.
-_PARTS = 6
+#: Numbers are cut into so many parts for pairs of columns, and so many times as many at most, of
+#: :data:`MIN_ROWS` rows or more, by themselves; a slice is a range of them.
+_PARTS, _MOST_TIMES = 6, 8
 #: Of more rows than this a part is searched and all others are held out.
 _MOST_SEARCHED = 100_000
 #: Share of ``alpha`` for subgroups that words of texts name.
@@ -203,10 +204,10 @@ def find_subgroups(
     Notes
     -----
     *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
-    every value, every range of a number and every pair of columns is measured; and the kernel mean
-    of the excess on the map is cut at rising levels into connected parts, from country to peak. The
-    interest of each is its guaranteed excess, times the root of its size, times how simply it can
-    be named.
+    every value, every range between 48 quantiles of a number (of 20 rows apart or more) and every
+    pair of columns, of numbers between sixths, is measured; and the kernel mean of the excess on
+    the map is cut at rising levels into connected parts, from country to peak. The interest of each
+    is its guaranteed excess, times the root of its size, times how simply it can be named.
 
     *Evidence.* The twelve of most interest are tested on the other half, whose outcomes had no part
     in choosing them; then the halves change roles. All are tested together (Holm, α/2 a half), so
@@ -287,9 +288,11 @@ def halves_of(
         raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
-    known = telling_attributes(dataset, target=target, n_parts=_PARTS)
-    searched, weights = [*known, *word_attributes(dataset)], as_weights(target_rows.weights)
-    rows = Rows(c, a, searched, weights)
+    times = int(np.clip(len(c) // (_PARTS * MIN_ROWS), 1, _MOST_TIMES))
+    known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
+    searched = [*known, *word_attributes(dataset)]
+    coarse = [item.coarser(_PARTS) for item in searched]
+    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights))
     turns = _turns(c, random_state) if len(rows) >= 2 * MIN_ROWS else []
     halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
     return Halves(rows, against, halves)
@@ -317,7 +320,9 @@ def _listed(
     """Order subgroups by interest; of those that share rows the first, and its worse parts."""
 
     def worth(item: Tried) -> float:
-        return float(interest(average.of_rows(item.inside), len(rows), item.weight))
+        excess = average.of_rows(item.inside)
+        bound = excess.lower_bound_of_many if item.is_fine else excess.lower_bound
+        return float(interest(excess, bound, len(rows), item.weight))
 
     listed: Listed = []
     for item in sorted(_merge_word_slices(confirmed, average), key=worth, reverse=True):
@@ -328,7 +333,7 @@ def _listed(
         label: tuple[Predicate, ...] = ()
         centre: tuple[float, ...] = ()
         if not item.conditions and points is not None:
-            label = region_label(item.inside, rows.attributes)
+            label = region_label(item.inside, rows.coarse)
             centre = () if label else tuple(np.median(points[chosen], axis=0).tolist())
         subgroup = Subgroup(
             rows=chosen,

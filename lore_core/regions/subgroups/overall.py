@@ -96,6 +96,20 @@ class Excess:
         error = np.maximum(self.error, self.scatter)
         return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
 
+    @property
+    def lower_bound_of_many(self) -> Floats:
+        """The same for ranges of which there are many: √(2 ln(e / share)) errors, at least 1.645.
+
+        Without any excess the largest of all ranges of a number, which are the more the shorter, is
+        then about as large at every length.
+
+        Dümbgen, Spokoiny, "Multiscale testing of qualitative hypotheses", Annals of Statistics 29,
+        2001.
+        """
+        errors = np.sqrt(2 - 2 * np.log(np.where(self.share > 0, self.share, 1.0)))
+        error = np.maximum(self.error, self.scatter) * np.maximum(errors, _NORMAL_90)
+        return np.asarray(np.maximum(np.abs(self.mean) - error, 0.0))
+
     def p_value(self, sign: Ints | int) -> Floats:
         """P(so far off or further in one direction) if there were no excess (Pearson's type III).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -18,8 +19,9 @@ Origin = Literal["class", "group", "metadata", "image", "feature", "text"]
 MISSING, EMPTY = "missing", "(empty)"
 #: A numeric column with at most so many distinct values is taken value by value.
 _FEW_VALUES = 6
-#: Share of the rows that may change their part so that an edge needs fewer digits.
-_MOVED = 0.005
+#: Share of the rows that may change their part so that an edge needs fewer digits, and of those on
+#: the smaller side of it.
+_MOVED, _MOVED_OF_TAIL = 0.005, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +57,53 @@ class Attribute:
         """Whether ``values`` are parts of a number line, perhaps with ``"missing"`` at the end."""
         return bool(self.borders)
 
+    def coarser(self, n_parts: int) -> Attribute:
+        """Return the same column with about ``n_parts`` parts of a number, each of some of these.
+
+        Parts end next to quantiles, and at both sides of a part that is as large by itself.
+        """
+        parts = len(self.borders) + 1
+        if parts <= n_parts:
+            return self
+        count = np.bincount(self.codes, minlength=parts)[:parts]
+        upto, heavy = np.cumsum(count), np.flatnonzero(count * n_parts >= count.sum())
+        wanted = upto[-1] * np.arange(1, n_parts) / n_parts
+        near = np.abs(upto[:-1] - wanted[:, None]).argmin(axis=1) + 1
+        inner = np.unique(np.concatenate([near, heavy, heavy + 1]))
+        inner = inner[(inner > 0) & (inner < parts)]
+        new = np.searchsorted(inner, np.arange(len(self.values)), side="right")
+        new[parts:] += np.arange(1, len(self.values) - parts + 1)
+        borders = tuple(self.borders[k - 1] for k in inner)
+        values, only = list(self.values[parts:]), list(self.only[parts:])
+        for k, (first, end) in enumerate(pairwise([0, *inner.tolist(), parts])):
+            whole = range_words(*["", *borders, ""][k : k + 2])
+            values.insert(k, self.values[first] if end - first == 1 else whole)
+            only.insert(k, self.only[first] if end - first == 1 else math.nan)
+        edges = tuple(self.edges[k - 1] for k in inner)
+        return replace(
+            self,
+            codes=new[self.codes],
+            values=(*values,),
+            borders=borders,
+            edges=edges,
+            only=(*only,),
+        )
+
+
+def part_starts(fine: Attribute, coarse: Attribute) -> Ints:
+    """Return where parts of a :meth:`~Attribute.coarser` column begin in the fine one; the end."""
+    size, parts = len(fine.values), len(fine.borders) + 1 if fine.numeric else 0
+    inner = np.searchsorted(fine.edges, coarse.edges) + 1
+    return np.concatenate([np.arange(min(parts, 1)), inner, np.arange(parts, size + 1)])
+
 
 def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4) -> Attribute:
     """Code one column: a number by its quantiles, anything else by its values.
 
     ``values`` (n,): numbers, dates, texts or anything that can be shown; None and NaN are
     "missing". Ties stay together, so there may be fewer than ``n_parts``. Edges are rounded to the
-    fewest digits that move at most 0.5 % of the rows: the names say exactly what they hold.
+    fewest digits that move at most 0.5 % of the rows and a tenth of those on either side: the names
+    say exactly what they hold.
     """
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     missing = series.isna().to_numpy()
@@ -175,21 +217,22 @@ def _edges(distinct: Floats, count: Ints, n_parts: int, *, rounded: bool) -> Flo
 
 def _short_edges(edges: Floats, distinct: Floats, upto: Ints) -> Floats:
     """Write each edge with the fewest digits that move hardly any row to another part."""
-    below = np.concatenate([[0], upto])
-    short = edges.copy()
-    for k, edge in enumerate(edges):
-        exact = below[np.searchsorted(distinct, edge)]
-        for digits in range(2, 16):
-            size = 10.0 ** (np.floor(np.log10(abs(edge) or 1.0)) - digits + 1)
-            candidates = (round(edge / size), np.floor(edge / size))
-            fits = [
-                value
-                for value in (float(f"{multiple * size:.{digits}g}") for multiple in candidates)
-                if abs(below[np.searchsorted(distinct, value)] - exact) <= _MOVED * upto[-1]
-            ]
-            if fits:
-                short[k] = fits[0]
-                break
+    below, n = np.concatenate([[0], upto]), upto[-1]
+    exact = below[np.searchsorted(distinct, edges)]
+    most = np.minimum(_MOVED * n, _MOVED_OF_TAIL * np.minimum(exact, n - exact))
+    short, left = edges.copy(), np.arange(len(edges))
+    place = np.floor(np.log10(np.where(edges == 0, 1.0, np.abs(edges))))
+    for digits in range(2, 16):
+        if not left.size:
+            break
+        for rounded in (np.round, np.floor):
+            size = 10.0 ** (place[left] - digits + 1)
+            multiples = rounded(edges[left] / size) * size
+            values = np.array([float(f"{value:.{digits}g}") for value in multiples])
+            moved = np.abs(below[np.searchsorted(distinct, values)] - exact[left])
+            fits = moved <= most[left]
+            short[left[fits]] = values[fits]
+            left = left[~fits]
     return short if (np.diff(short) > 0).all() else edges
 
 

@@ -72,6 +72,13 @@ def test_planted_ranges_blobs_and_pairs_are_found():
         np.testing.assert_array_equal(
             rows_holding(subgroup.conditions, rows), rows.metadata["age"] < part.high
         )
+    # The tails of a column, neither of which fills a sixth of it.
+    data = _data(5, 6000, gap=lambda site, age, z: 0.3 * (np.abs(z[:, 0]) > 1.96))
+    found = _verdict(data)[1].subgroups
+    lower, upper = sorted((item.conditions[0] for item in found), key=lambda part: part.low)
+    assert {lower.column, upper.column} == {"f_0"}
+    assert lower.low == -upper.high == -np.inf
+    assert [lower.high, upper.low] == pytest.approx([-1.96, 1.96], abs=0.1)
     data = _data(2, 6000, gap=lambda site, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
     subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7

@@ -1,9 +1,17 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
 
 from lore_core.regions.subgroups import overall
-from lore_core.regions.subgroups.candidates import level_tree, slice_tables
+from lore_core.regions.subgroups.candidates import (
+    SAME,
+    conditions_of,
+    distinct_ranges,
+    level_tree,
+    slice_tables,
+)
 from lore_core.regions.subgroups.overall import Average, overall_gap
 from lore_core.regions.variables.cutting import cut
 
@@ -113,7 +121,10 @@ def test_sums_are_those_of_the_rows_that_hold_the_slice(columns, against):
         cut("few", rng.choice([1, 2], n)),
     ]
     average = Average.of(c, a, against)
-    slices, sums = slice_tables(items, columns, average)
+    ranges, sums = slice_tables(items, columns, average)
+    slices = list(product(*(conditions_of(items[k], k) for k in columns)))
+    sums = sums.reshape(-1, *sums.shape[-2:])
+    assert [of.shape for of in ranges] == [(2, len(conditions_of(items[k], k))) for k in columns]
     assert len(slices) == len(sums) == len(set(slices))
     for conditions, found in zip(slices, sums, strict=True):
         rows = np.logical_and.reduce([item.holds(items) for item in conditions])
@@ -123,11 +134,35 @@ def test_sums_are_those_of_the_rows_that_hold_the_slice(columns, against):
         assert found.shape == average.total.shape
 
 
+def test_of_ranges_nearly_the_same_the_first_is_kept():
+    rng = np.random.default_rng(0)
+    item = cut("x", rng.integers(0, 40, 400), n_parts=12)
+    ranges = np.array([(part.first, part.end) for part in conditions_of(item, 0)]).T
+    order = rng.permutation(ranges.shape[1])
+    rows = [set(np.flatnonzero(part.holds([item]))) for part in conditions_of(item, 0)]
+    kept = []
+    for k in order:
+        if all(len(rows[k] & rows[j]) <= SAME * len(rows[k] | rows[j]) for j in kept):
+            kept.append(k)
+    assert 10 < len(kept) < 30
+    assert distinct_ranges(item, ranges, order, 100).tolist() == kept
+    assert distinct_ranges(item, ranges, order, 7).tolist() == kept[:7]
+
+
+def test_short_ranges_must_be_further_off():
+    c, a = np.full(1000, 0.8), (np.arange(1000) % 10 < 5).astype(float)
+    average = Average.of(c, a, "zero")
+    for n_rows, errors in ((1000, 1.645), (100, np.sqrt(2 * np.log(np.e / 0.1)))):
+        found = average.of_rows(np.arange(n_rows))
+        error = 0.5 / np.sqrt(n_rows)  # of the rows' own scatter, more than √(0.8 · 0.2)
+        assert float(found.lower_bound) == pytest.approx(0.3 - 1.645 * error)
+        assert float(found.lower_bound_of_many) == pytest.approx(0.3 - errors * error)
+
+
 def test_words_of_a_range_hold_exactly_its_rows():
     values = np.arange(100.0)
     (item,) = [cut("age", values, n_parts=4)]
-    average = Average.of(np.full(100, 0.7), np.ones(100), "zero")
-    for (condition,) in slice_tables([item], (0,), average)[0]:
+    for condition in conditions_of(item, 0):
         text = condition.predicate([item]).value
         rows = values[condition.holds([item])]
         if text.startswith("< "):

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,7 @@ import pytest
 import lore_core as lore
 from lore_core.regions.subgroups.candidates import conditions_of
 from lore_core.regions.variables.attributes import PREDICTED, Predicate, attributes
+from lore_core.regions.variables.cutting import cut, part_starts
 
 
 @pytest.fixture
@@ -36,12 +39,42 @@ def dataset():
 def test_chooses_the_rows_of_the_codes_in_every_split(dataset, n_parts):
     known = [item for item in attributes(dataset, n_parts=n_parts) if "true" not in item.name]
     assert len(known) >= 9
+    known += [item.coarser(5) for item in known]
     some = np.arange(0, len(dataset), 3)
     for column, item in enumerate(known):
         for condition in conditions_of(item, column):
             chosen, said = condition.holds(known), condition.predicate(known)
             np.testing.assert_array_equal(said.holds(dataset), chosen, err_msg=str(said))
             np.testing.assert_array_equal(said.holds(dataset.rows(some)), chosen[some])
+
+
+def test_coarser_parts_are_runs_of_the_fine_ones(dataset):
+    fine = [item for item in attributes(dataset, n_parts=24) if "class" not in item.name]
+    assert sum(len(item.values) > 20 for item in fine) >= 3
+    for item in fine:
+        coarse = item.coarser(6)
+        assert set(coarse.borders) <= set(item.borders)
+        starts = part_starts(item, coarse)
+        for k, (first, end) in enumerate(pairwise(starts)):
+            inside = (item.codes >= first) & (item.codes < end)
+            np.testing.assert_array_equal(coarse.codes == k, inside)
+        assert len(starts) == len(coarse.values) + 1
+    line = cut("x", np.append(np.arange(96.0), np.nan), n_parts=48)
+    quantiles = cut("x", np.append(np.arange(96.0), np.nan), n_parts=6)
+    np.testing.assert_array_equal(line.coarser(6).codes, quantiles.codes)
+    assert line.coarser(6).values == quantiles.values
+    # What fills a part by itself stays one, exactly.
+    heavy = next(item.coarser(6) for item in fine if item.name == "heavy")
+    assert "= 0" in heavy.values
+
+
+def test_a_rounded_edge_moves_at_most_a_tenth_of_a_tail():
+    for scale in (1.0, 1e-7, 3e6):
+        x = scale * np.random.default_rng(0).standard_exponential(9600)
+        count = np.bincount(cut("x", x, n_parts=48).codes)
+        assert len(count) == 48
+        assert abs(count[[0, -1]] - 200).max() <= 20
+        assert abs(count.cumsum() - 200 * np.arange(1, 49)).max() <= 48
 
 
 def test_the_predicted_class_and_a_column_that_is_not_there(dataset):
