@@ -154,11 +154,9 @@ def figure_rows(findings: Findings, charts: Mapping[str, Chart]) -> dict[str, di
     if isinstance(picture, LandscapePicture) and on is not None:
         text = f"{view.rows}, {view.map_name}"
         bare = replace(picture, points=None, worst=None, regions=(), labels=(), vivid=None)
-        layers = []
-        for gamma in (view.gamma / _TIMES, view.gamma, view.gamma * _TIMES):
-            near = view.with_(gamma=gamma)
-            field = where.field_of(near, where.errors_of(near), on=on)
-            layers.append(Layer(f"γ = {gamma:g}", (field,)))
+        gammas = view.gamma / _TIMES, view.gamma, view.gamma * _TIMES
+        fields = zip(gammas, where.fields_of(view, gammas, on), strict=True)
+        layers = [Layer(f"γ = {gamma:g}", (field,)) for gamma, field in fields]
         bare = replace(bare, subtitle=text)
         rows["bandwidths"] = {of.name: replace(bare, layers=(of,)) for of in layers}
     return {name: row for name, row in rows.items() if len(row) > 1}

@@ -13,6 +13,7 @@ from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
+from lore_core.kernel_sums import laplacian_means
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
 from lore_core.metrics import bandwidth, local_error
 from lore_core.metrics.gains import RewardParts
@@ -119,6 +120,21 @@ def field_of(
     if rows is not None and (on is None or on is view.embedding):
         return error_field(**view.scored, coordinates=view.points(), gamma=view.gamma, **look)
     return smoothed_field(errors.signed, errors.effective_size, view.points(on=on), **look)
+
+
+def fields_of(view: View, gammas: Sequence[float], on: Embedding) -> list[Field]:
+    """Return the fields of all rows on a map at some γ, from one pass over the rows."""
+    rows, z = view.target_rows, view.points()
+    means = laplacian_means(
+        z,
+        None,
+        rows.confidence - rows.outcome,
+        rows.weights,
+        bandwidth=local_error.scaled_bandwidth(np.asarray(gammas), z.shape[1]),
+        target_groups=reliability_of(view).bins.assign(rows.confidence),
+    )
+    errors = zip(means.mean, means.effective_size, strict=True)
+    return [smoothed_field(*of_rows, view.points(on=on)) for of_rows in errors]
 
 
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:

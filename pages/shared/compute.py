@@ -176,6 +176,9 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
+fields = _cached(12, "Drawing the landscape …", *_EVERY_GAMMA)(where.fields_of)
+
+
 @_cached(12, False, *_LOCAL)
 def packed_field_at(view: View, bin_index: int | None, on_map: Embedding) -> bytes:
     """Pack the exact field on a flat map as a browser asks for it, in any thread."""

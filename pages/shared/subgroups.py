@@ -311,8 +311,8 @@ def small_charts(view: View, gammas: Sequence[float], height: int) -> None:
         return
     # (But for its errors, which only the scale needs, the scene is the same at every γ.)
     scene = compute.scene(view.with_(gamma=View.gamma), None, plane[1], plane[0])
-    for column, gamma in zip(st.columns(len(gammas)), gammas, strict=True):
-        field = compute.field(view.with_(gamma=gamma), None, plane[1], (), None)
+    fields = compute.fields(view, tuple(gammas), plane[1])
+    for column, gamma, field in zip(st.columns(len(gammas)), gammas, fields, strict=True):
         title = f"γ = {gamma:g}"
         if not np.isfinite(field.signed).any():
             title += ": too few neighbours"
