@@ -54,7 +54,7 @@ def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -
     if os.name == "posix":
         _start_guard()
     # Other processes load their modules while Streamlit loads its own.
-    sys.path.insert(0, str(Path(arguments[1]).parent))  # as Streamlit does
+    sys.path[:0] = [str(Path(app).parent) for app in arguments[1:2]]  # as Streamlit does
     from lore_core.data import processes  # found there, if it is not installed
 
     processes.preload(processes.DASHBOARD)
