@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,10 +20,18 @@ import pyarrow.parquet
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, listed, short
-from lore_core.reading.columns import Columns, Kind, check_size, check_table, refusing_damage
+from lore_core.reading.columns import (
+    Columns,
+    Kind,
+    check_size,
+    check_table,
+    columns_of_records,
+    refusing_damage,
+)
 from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
+from lore_core.reading.tools import is_log, rows_of_log
 
 #: Bytes of an Arrow file before its first batch.
 _BEFORE_BATCHES = 8
@@ -186,6 +194,23 @@ def _columns(
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
         return values
 
+    nested = [field.name for field in schema if _is_nested(field.type)]
+    if nested and is_log(names):
+        records = pa.table({name: checked(name) for name in names}).to_pylist()
+        if (log := rows_of_log(records)) is not None:
+            return columns_of_records(raw, log[0], notes=log[1])
+    if nested:
+        cells = {name: checked(name).to_pylist(maps_as_pydicts="lossy") for name in nested}
+        rows = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
+        inner = columns_of_records(raw, rows)
+        rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
+        plain = _columns(raw, what, rest, n_rows, read, **more)
+        return replace(
+            plain,
+            shapes={**plain.shapes, **inner.shapes},
+            kinds={**plain.kinds, **inner.kinds},
+            load=lambda name: (inner if name in inner.shapes else plain).load(name),
+        )
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
     named = {name: known for name, known in _class_names_in(schema).items() if name in names}
@@ -227,6 +252,13 @@ def _width(kind: Any) -> int:
 
 def _is_list(kind: Any) -> bool:
     return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
+
+
+def _is_nested(kind: Any) -> bool:
+    """Return whether values have named parts, or are lists of such."""
+    types = pa.types
+    is_of_such = types.is_map(kind) or (_is_list(kind) and types.is_struct(kind.value_type))
+    return is_of_such or (types.is_struct(kind) and not _holds_images(kind))
 
 
 def _kind(kind: Any) -> Kind:

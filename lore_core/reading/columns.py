@@ -20,6 +20,8 @@ from lore_core.reading.raw_file import RawFile
 _MAX_COLUMNS = 10_000
 #: Largest declared size that is read (against zip bombs).
 MAX_BYTES = 8 * 2**30
+#: A share as text; a column is read so if all its cells are.
+PERCENTAGE = r"\s*\d+(?:\.\d+)?\s*%\s*"
 #: Deepest nesting of records.
 _MAX_DEPTH = 4
 #: What a column holds, as far as the file says.
@@ -181,6 +183,8 @@ class Columns:
         texts = values.astype(object)
         numbers = pd.to_numeric(texts, errors="coerce")
         bad = (numbers.isna() & texts.notna()).to_numpy()
+        if bad.all() and texts.astype(str).str.fullmatch(PERCENTAGE).all():
+            return texts.astype(str).str.rstrip("% ").astype(np.float64).to_numpy() / 100
         if bad.any():
             value = texts[bad].iloc[0]
             comma = isinstance(value, str) and value.count(",") == 1
@@ -191,6 +195,15 @@ class Columns:
             )
             self.check(name, bad, "hold numbers only", fix, short(repr(value)))
         return numbers.to_numpy(dtype=np.float64)
+
+
+def label_text(value: Any) -> str:
+    """Return a label as text: whole numbers without decimals."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace").strip()
+    return str(value).strip()
 
 
 def _cell_text(value: Any) -> str:
@@ -240,10 +253,39 @@ def columns_of_values(
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     for name, value in record.items():
-        if isinstance(value, dict) and depth < _MAX_DEPTH:
-            yield from _flat(value, f"{prefix}{name}.", depth + 1)
+        found = _labelled(value) if isinstance(value, list) else value
+        if isinstance(found, dict) and found.keys() >= _VECTOR:
+            yield f"{prefix}{name}", _dense(found)
+        elif isinstance(found, dict) and depth < _MAX_DEPTH:
+            yield from _flat(found, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+#: Keys of Spark's vectors, dense or sparse.
+_VECTOR = {"type", "values"}
+
+
+def _dense(vector: Mapping[str, Any]) -> Any:
+    """Return the numbers of a vector as Spark writes it."""
+    values, size = vector["values"], vector.get("size")
+    if vector["type"] != 0 or not isinstance(size, int) or not 0 < size <= _MAX_COLUMNS:
+        return values
+    sparse = dict(zip(vector.get("indices") or (), values or (), strict=False))
+    return [float(sparse.get(k, 0.0)) for k in range(size)]
+
+
+def _labelled(cells: Sequence[Any]) -> dict[str, Any] | None:
+    """Return number by class of ``[{"label": "cat", "prob": 0.2}, …]``; None of other lists."""
+    pairs = [tuple(c.values()) for c in cells if isinstance(c, dict) and len(c) == 2]
+    if not pairs or len(pairs) < len(cells):
+        return None
+    if not all(isinstance(k, (str, int)) and isinstance(v, float) for k, v in pairs):
+        pairs = [(k, v) for v, k in pairs]
+    known = {
+        str(k): v for k, v in pairs if isinstance(k, (str, int)) and isinstance(v, (float, int))
+    }
+    return dict(sorted(known.items())) if len(known) == len(cells) else None
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:

@@ -228,6 +228,8 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
         matrix = parse_verbal_confidence(columns, names[0], notes)[:, None]
     else:
         matrix = columns.matrix(names, np.float64)
+        if shares := [name for name in names if columns.kinds[name] == "text"]:
+            notes.append(f"Percentages in {listed(map(repr, shares), 4)} were read as shares.")
     missing = ~np.isfinite(matrix)
     columns.check_cells(names, matrix, missing, "be finite", "Drop or fill these rows.")
     if kind == "logits":

@@ -33,7 +33,7 @@ from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import damaged, refusing_damage
 from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.reading.raw_file import RawFile
+from lore_core.reading.raw_file import PACKED_SUFFIXES, RawFile
 from lore_core.reading.reading_report import ColumnOverview, FileOverview, Reading, ReadingReport
 from lore_core.reading.suggestions import Suggestion
 
@@ -65,6 +65,8 @@ _TYPES = (Check, ColumnMapping, ColumnOverview, FileOverview, Reading, ReadingRe
 _FORMS = (*dataset_files.FORMS, *map(archive_files.form_of, (*_TYPES, Suggestion)))
 _ANSWER = archive_files.Kind("lore-answer", "what was read", "a child", _FORMS, has_checksum=False)
 _PIECE_BYTES = 2**24
+#: How much larger what a compressed file holds usually is.
+_UNPACKED_RATIO = 5
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
 #: Held while a child is started or waited for: with two threads one would miss its end.
 _process_lock = threading.Lock()
@@ -133,7 +135,7 @@ def parse(
     Not for tables in memory, nor on systems without limits. ``kind``: type of the result. Raises
     InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
     """
-    in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
+    in_files = not any(isinstance(raw.content, pa.Table) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
         try:
             return function(raws, *arguments)
@@ -250,12 +252,16 @@ def _error_content(
 
 
 def _size(raw: RawFile) -> int:
+    """Return a file's bytes; of a compressed one about those of what it holds."""
+    if isinstance(raw.content, tuple):
+        return sum(map(_size, raw.content))
+    times = _UNPACKED_RATIO if Path(raw.name).suffix.lower() in PACKED_SUFFIXES else 1
     if isinstance(raw.content, bytes):
-        return len(raw.content)
+        return times * len(raw.content)
     try:
         if raw.content.is_dir():  # a dataset of Hugging Face
             return sum(part.stat().st_size for part in raw.content.iterdir())
-        return raw.content.stat().st_size
+        return times * raw.content.stat().st_size
     except OSError as error:
         raise InputError(f"'{raw.name}' cannot be opened: {error.strerror}.") from error
 

@@ -18,10 +18,9 @@ _SINGLE = ("label", "prediction", "split", "images", "row_id", "text", "weight")
 SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, those that name no columns.
 _NO_COLUMNS = ("class_names", "accept")
-_PREFIX = re.compile(
-    r"^(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
-    re.IGNORECASE,
-)
+_WORDS = "probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score"
+_BEFORE = r"(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
+_PREFIX = re.compile(rf"^(?:\.pred_|{_BEFORE}(?:{_WORDS})(?:[_\-. ](?:of )?)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import short
-from lore_core.reading.columns import Columns
+from lore_core.data.validation import RANGE_TOLERANCE
+from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 _SAMPLE_CELLS = 1000
@@ -35,13 +36,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LABEL = _words(
     "label labels y_true true_label true_labels target targets y true truth ground_truth gt "
-    "true_class class_label y_test actual class"
+    "true_class class_label y_test actual class label_id label_ids gold gold_label gold_labels"
 )
 CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = _words(
     "prediction predictions predicted pred preds y_pred y_hat yhat predicted_label "
-    "predicted_class prediction_label pred_label pred_class"
+    "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels"
 )
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
@@ -51,15 +52,20 @@ _WEIGHT = [
     for s in ("", "s")
 ]
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
-_PROBABILITIES = ("probs", "probabilities", "p", "proba", "probas", "prob", "y_proba", "y_prob")
 _LOGITS = ("logits", "logit")
-_CONFIDENCE = ("confidence", "confidences", "conf", "max_prob", "max_probability", "top_prob")
-_POSITIVE = _words(
-    "p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive p prob proba probability y_prob "
-    "y_proba probs probabilities positive_probability"
+_CONFIDENCE = _words(
+    "confidence confidences conf max_prob max_probability top_prob prediction_score"
 )
 #: Names for P(y = 1) or the confidence of a prediction: the values tell.
-_EITHER = ("p", "prob", "proba", "probability", "probs", "probabilities")
+_EITHER = _words(
+    "p prob proba probability probs probabilities y_prob y_proba y_pred_proba y_pred_prob "
+    "pred_prob pred_proba predicted_probability predicted_prob"
+)
+_PROBABILITIES = (*_EITHER, "probas", "y_probs", "y_probas")
+_POSITIVE = (
+    _words("p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive positive_probability")
+    + _EITHER
+)
 _SCORE = ("score", "scores", "y_score")
 #: A single probability with such a name needs no note.
 _PLAIN = (*_EITHER, "p_1")
@@ -67,8 +73,15 @@ _PLAIN = (*_EITHER, "p_1")
 _MAYBE_WEIGHTS = ("weight", "weights", "w")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
-    r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](?!val(?:ue)?$)(.+)|(\d+))", re.IGNORECASE
+    r"(\.pred(?=_(?!class$))|(?:(?:y|pred|predicted|prediction)[_\-. ]){0,2}"
+    r"(?:p|prob|proba|probas|probs|probability)|prediction_score)"
+    r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
+    re.IGNORECASE,
 )
+#: Most classes that are looked for in names of columns.
+_MOST_CLASSES = 1000
+#: Deviation from 1 of sums of columns that are called as the labels.
+_LEEWAY = 0.02
 _LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
 #: What was asked and answered: it tells rows apart, and repeats itself only by chance.
 _ASKED_AND_ANSWERED = _words(
@@ -121,20 +134,27 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     split = free.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
-    fill("prediction", free.named(_PREDICTION, (1, 2)))
+    beside = free.named((f"predicted_{_key(mapping.label or '')}",))
+    fill("prediction", beside or free.named(_PREDICTION, (1, 2)))
     fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
     fill("images", _images(free))
-    kind = _kind_of_given(columns, given) if given.probabilities else None
+    kind = _kind_of_given(columns, mapping) if given.probabilities else None
+    classes = columns.class_names
     if given.probabilities is None:
         names, kind = _probabilities(free, mapping)
+        if not names or kind == "positive":
+            named = _named_by_labels(free, mapping)
+            names, kind, classes = (
+                (*named[:1], "probabilities", named[1]) if named else (names, kind, classes)
+            )
         fill("probabilities", names or None)
     mapping = dataclasses.replace(
         mapping,
         probability_kind=given.probability_kind or kind,
-        class_names=columns.class_names if given.class_names is None else given.class_names,
+        class_names=classes if given.class_names is None else given.class_names,
     )
     if given.features is None:
         fill("features", _features(free))
@@ -147,7 +167,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\s\-.]+", "_", name.strip().lower())
+    return re.sub(r"[\s\-.]+", "_", name.strip(". ").lower())
 
 
 def _is_split(columns: Columns, name: str) -> bool:
@@ -171,9 +191,14 @@ def _images(free: FreeColumns) -> str | None:
 def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
-    correct = free.named(CORRECT_NAMES) if free.named(_CONFIDENCE) else None
-    if label is None or correct is None:
-        return label or correct
+    correct = free.named(CORRECT_NAMES)
+    if label is None:
+        # (BigQuery writes "predicted_species" beside "species".)
+        keys = {_key(name) for name in free.names}
+        named = (name for name in free.names if f"predicted_{_key(name)}" in keys)
+        return correct or next(named, None)
+    if correct is None or not free.named(_CONFIDENCE):
+        return label
     prediction = given.prediction or free.named(_PREDICTION, (1, 2))
     classes = dataclasses.replace(given, label=label, prediction=prediction)
     return label if _probabilities(free, classes)[0] else correct
@@ -222,6 +247,38 @@ def _family(free: FreeColumns, pattern: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(family.values())
 
 
+def _named_by_labels(
+    free: FreeColumns, mapping: ColumnMapping
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return columns that are called as the labels, behind one prefix or none, and the classes.
+
+    Only where every row of them is a probability vector.
+    """
+    columns, label = free.columns, mapping.label
+    if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
+        return None
+    values = columns.series(label).dropna().unique()
+    if not 2 <= len(values) <= _MOST_CLASSES:
+        return None
+    classes = {label_text(value) for value in values}
+    families: dict[str, dict[str, str]] = {}
+    for name in free.names:
+        if columns.shapes[name] != columns.shapes[label] or not _mostly_numbers(columns, name):
+            continue
+        bare = name.strip('"')
+        starts = (match.end() for match in re.finditer(r'[_\-. "]+', bare))
+        start = next((k for k in (0, *starts) if bare[k:] in classes), None)
+        if start is not None:
+            families.setdefault(bare[:start], {})[bare[start:]] = name
+    for family in families.values():
+        if family.keys() == classes:
+            matrix = columns.matrix(tuple(family.values()), np.float64)
+            sums = np.abs(matrix.sum(axis=1) - 1.0)
+            if matrix.min() >= -RANGE_TOLERANCE and sums.max() <= _LEEWAY:
+                return tuple(family.values()), tuple(family)
+    return None
+
+
 def _mostly_numbers(columns: Columns, name: str) -> bool:
     """Tell a number column with a wrong cell from a text column."""
     kind = columns.kinds[name]
@@ -230,7 +287,8 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if sample.empty:
         return True
-    return bool(pd.to_numeric(sample.astype(object), errors="coerce").notna().mean() > 0.5)
+    bare = sample.astype(str).str.rstrip("% ")
+    return bool(pd.to_numeric(bare, errors="coerce").notna().mean() > 0.5)
 
 
 def _is_confidence(columns: Columns, name: str, mapping: ColumnMapping) -> bool:

@@ -1,5 +1,6 @@
 """Text formats: delimited tables of any dialect; JSON records, lines, columns, logs of models."""
 
+import codecs
 import csv
 import io
 import json
@@ -9,14 +10,13 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lore_core.data.arrays import Floats
 from lore_core.data.errors import InputError, short
 from lore_core.reading import npz
 from lore_core.reading.columns import (
@@ -25,9 +25,11 @@ from lore_core.reading.columns import (
     check_table,
     columns_of_frame,
     columns_of_records,
+    damaged,
     refusing_damage,
 )
 from lore_core.reading.raw_file import RawFile
+from lore_core.reading.tools import rows_of_log
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_BYTES = 2**20
@@ -42,6 +44,8 @@ def open_text(raw: RawFile) -> Columns:
     """Open a delimited text file whose first line names the columns."""
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _open_decoded(raw)
     if b"\0" in head:
         raise InputError(f"'{raw.name}' is no UTF-8 text: it holds zero bytes. Save it as UTF-8.")
     sample, is_complete = head.decode("utf-8-sig", "replace"), len(head) < _SAMPLE_BYTES
@@ -57,10 +61,11 @@ def open_text(raw: RawFile) -> Columns:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
-    frame, encoding = _parse(raw, names, delimiter, decimal)
+    try:
+        frame = _parse(raw, names, delimiter, decimal)
+    except UnicodeDecodeError:
+        return _open_decoded(raw)
     notes, last = [], _unended_line(raw)
-    if encoding == "cp1252":
-        notes.append(f"'{raw.name}' is not UTF-8: read as Windows-1252 text.")
     if decimal == ",":
         notes.append(f"'{raw.name}' writes decimals with a comma: read so.")
     return columns_of_frame(
@@ -68,9 +73,17 @@ def open_text(raw: RawFile) -> Columns:
         "CSV",
         frame,
         notes=(*notes, *_notes_on(raw, last)),
-        locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
+        locate=lambda row: f"row {row} (line {_line(raw, row, delimiter)})",
         incomplete=_cut_short(raw, last, names, delimiter),
     )
+
+
+def _open_decoded(raw: RawFile) -> Columns:
+    """Open a text in another encoding than UTF-8."""
+    with raw.open() as stream:
+        text, notes = _decoded(raw, stream.read())
+    columns = open_text(RawFile(raw.name, text.encode()))
+    return replace(columns, notes=(*notes, *columns.notes))
 
 
 def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
@@ -119,28 +132,24 @@ def _decimal(rows: list[list[str]], delimiter: str) -> str:
     return "," if comma and not point else "."
 
 
-def _parse(
-    raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str = "utf-8-sig"
-) -> tuple[pd.DataFrame, str]:
-    """Return the table and its encoding."""
+def _parse(raw: RawFile, names: list[str], delimiter: str, decimal: str) -> pd.DataFrame:
+    """Return the table; UnicodeDecodeError if it is not UTF-8."""
     try:
         with raw.open() as stream:
-            frame = pd.read_csv(
+            return pd.read_csv(
                 stream,
                 sep=delimiter,
                 decimal=decimal,
                 header=0,
                 names=names,
-                encoding=encoding,
-                encoding_errors="replace" if encoding == "cp1252" else "strict",
+                encoding="utf-8-sig",
                 skipinitialspace=delimiter != "\t",
                 keep_default_na=False,
                 na_values=MISSING,
                 low_memory=False,
             )
-            return frame, encoding
     except UnicodeDecodeError:
-        return _parse(raw, names, delimiter, decimal, "cp1252")
+        raise
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise InputError(
             f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')}). Quote cells "
@@ -173,9 +182,9 @@ def _cut_short(raw: RawFile, last: bytes, names: list[str], delimiter: str) -> s
     )
 
 
-def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
+def _line(raw: RawFile, row: int, delimiter: str) -> int:
     """Return the 1-based line a data row ends on; blank lines and quoted breaks count."""
-    with raw.open() as stream, io.TextIOWrapper(stream, encoding, "replace", newline="") as text:
+    with raw.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter != "\t")
         with suppress(csv.Error):
             next(islice(filter(None, reader), row + 1, None), None)  # the header is record 0
@@ -183,12 +192,10 @@ def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
     return row + 2
 
 
+#: What is in no text.
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 #: Half of a surrogate pair; two of them are one character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-_RESPONSES, _TARGET = "filtered_resps", "target"
-#: Keys of prompts, hashes and inputs, which tell nothing about a row.
-_UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
-_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
 #: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
 _SCORES = {"C": 1, "I": 0}
 #: Zstandard's number in zip archives, and the header of each member.
@@ -200,21 +207,35 @@ _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 wher
 
 
 def open_json(raw: RawFile) -> Columns:
-    """Open JSON or JSON Lines: records, columns (``{"label": [0, 1], …}``), or a log."""
-    with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
-        text = stream.read().decode("utf-8-sig")
+    """Open JSON or JSON Lines: records, columns, pandas' other orients, or a log of a tool."""
+    with raw.open() as stream:
+        text, notes = _decoded(raw, stream.read())
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
-    choices = _rows_of_choices(records)
-    records = choices or records
+    if (log := rows_of_log(records)) is not None:
+        records, notes = log[0], (*notes, *log[1])
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
-    notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
     if is_one_a_line:
         notes += _notes_on(raw, _unended_line(raw))
     return columns_of_records(raw, records, notes=notes)
+
+
+def _decoded(raw: RawFile, content: bytes) -> tuple[str, tuple[str, ...]]:
+    """Return a text, and a note if it is in another encoding than UTF-8."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with refusing_damage(raw.name, "UTF-16 text", UnicodeDecodeError):
+            return content.decode("utf-16"), (f"'{raw.name}' is UTF-16: read so.",)
+    try:
+        return content.decode("utf-8-sig"), ()
+    except UnicodeDecodeError as error:
+        # (Text of Western Europe has few control characters.)
+        text = content.decode("cp1252", "replace")
+        if _CONTROL.search(text):
+            raise damaged(raw.name, "UTF-8 text", error) from error
+        return text, (f"'{raw.name}' is not UTF-8: read as Windows-1252 text.",)
 
 
 def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
@@ -224,16 +245,37 @@ def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]
         rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
         return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
     content = _json(raw, text, "the text")
-    if isinstance(content, dict) and {"columns", "data"} <= set(content):
-        content = [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
-    elif isinstance(content, dict) and _is_table(content):
-        columns = zip(*content.values(), strict=True)
-        content = [dict(zip(content, row, strict=True)) for row in columns]
-    elif isinstance(content, dict) and {"eval", "samples"} <= set(content):
-        content = [content]
-    elif not isinstance(content, list):
+    if isinstance(content, dict):
+        content = _records_of(content)
+    if not isinstance(content, list):
         raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
     return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
+
+
+def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
+    """Return the records of one object, by whichever way it holds them."""
+    if {"columns", "data"} <= set(content):
+        return [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
+    if {"eval", "samples"} <= set(content):
+        return [content]
+    lists = [value for value in content.values() if isinstance(value, list) and value]
+    records = [value for value in lists if all(isinstance(row, dict) for row in value)]
+    if len(records) == len(lists) == 1:
+        return records[0]
+    if _is_table(content):
+        columns = zip(*content.values(), strict=True)
+        return [dict(zip(content, row, strict=True)) for row in columns]
+    inner = [value for value in content.values() if isinstance(value, dict)]
+    if inner and len(inner) == len(content) and len({tuple(value) for value in inner}) == 1:
+        # pandas' orient "columns" or "index": rows are numbered, or more than the columns are.
+        by_row = all(map(str.isdecimal, content)) or (
+            not all(map(str.isdecimal, inner[0])) and len(content) > len(inner[0])
+        )
+        if by_row:
+            return inner
+        return [{name: cells[row] for name, cells in content.items()} for row in inner[0]]
+    data = content.get("data")
+    return data if isinstance(data, list) else None
 
 
 def _is_one_a_line(lines: Sequence[str]) -> bool:
@@ -242,7 +284,7 @@ def _is_one_a_line(lines: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
-    return isinstance(head, dict) and (several or not _is_table(head))
+    return isinstance(head, dict) and (several or _records_of(head) is None)
 
 
 def _is_table(found: Mapping[str, Any]) -> bool:
@@ -265,36 +307,6 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
             f"{short(json.dumps(value), 40)}. Save one object a prediction."
         )
     return value
-
-
-def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the rows of a sample log of lm-evaluation-harness; None if it is none."""
-    known = [choice for record in records if (choice := _choice(record)) is not None]
-    if not known or len(known) < len(records):
-        return None
-    # Unlike numbers of choices have no classes in common: only which answers are right is known.
-    alike = len({len(p) for p, _ in known}) == 1
-    rows = []
-    for record, (p, label) in zip(records, known, strict=True):
-        row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
-        row["row_id"] = row.pop("doc_id", None)
-        made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
-        rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
-    return rows
-
-
-def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
-    """Return the softmax of ``"filtered_resps": [["-1.2", "False"], …]`` and the right choice."""
-    pairs = record.get(_RESPONSES)
-    if not isinstance(pairs, list) or len(pairs) < 2:
-        return None
-    try:
-        likelihoods = np.array([float(likelihood) for likelihood, _ in pairs])
-        label = int(str(record[_TARGET]))
-    except (KeyError, TypeError, ValueError):
-        return None
-    powers = np.exp(likelihoods - likelihoods.max())
-    return powers / powers.sum(), label
 
 
 def open_eval(raw: RawFile) -> Columns:

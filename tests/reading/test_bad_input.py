@@ -170,7 +170,7 @@ def test_files_that_are_not_there(tmp_path):
     refused("a" * 5000, r"'a{80}…' cannot be used: File name too long\.")
     refused("~no-such-user/x", "'~no-such-user/x' cannot be used: no home directory")
     (tmp_path / "folder").mkdir()
-    refused([tmp_path / "folder"], "is a directory where a file is expected")
+    refused([tmp_path / "folder"], "holds no readable file")
     upload = io.BytesIO(b"\0\0\0")
     upload.name = "runs.csv"
     with pytest.raises(InputError, match="is no UTF-8 text"):
@@ -251,8 +251,8 @@ def test_binary_broken_and_double_columns(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_bytes(b"label,p\0_0\n0,1\n")
     refused(path, "is no UTF-8 text: it holds zero bytes")
-    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16"))
-    refused(path, "is no UTF-8 text: it holds zero bytes")
+    path.write_bytes("label,p_0,p_1\n0,.5,.5\n1,0,1\n".encode("utf-16"))
+    assert "UTF-16" in read(path).report.notes[0]
     table = pa.table(
         [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
         names=["label", "p_1", "p_1"],

@@ -38,7 +38,10 @@ def npz(rows, **more):
 
 PLAIN = two(split=None)
 REFUSED = {
-    "percent signs": (two(p_0=[f"{100 * p:.1f}%" for p in 1 - P]), r"'p_0'.*'\d+\.\d%'.*line 2"),
+    "percent signs in part": (
+        two(p_0=[f"{100 * p:.1f}%" if p > 0.5 else p for p in 1 - P]),
+        r"'p_0'.*'\d+\.\d%'.*line \d",
+    ),
     "hundredths in part": (two(p_1=np.where(np.arange(N) % 2, 100 * P, P)), r"\[0, 1\]"),
     "divided by 100 twice": (two(p_0=None, p_1=None, p=P / 100), "divided by 100"),
     "P(y = 0) as p": (two(p_0=None, p_1=None, p=1 - P), "other way round"),

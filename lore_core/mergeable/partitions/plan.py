@@ -125,16 +125,6 @@ def parquet_files(data: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(path.resolve() for path in found))
 
 
-def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
-    """Read the rows of several files, which must fit into memory, as one dataset.
-
-    Raises InputError if a file cannot be read, has other columns, or a value breaks a rule.
-    """
-    parts = partitions_of(paths)
-    columns = columns_of_extracts([rows for part in parts for rows in part.extracts(_FEWEST_ROWS)])
-    return checked_rows(columns, guess(columns, mapping), paths[0].stem)
-
-
 def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
     """Return the columns of rows of several files, each row named by its file and number."""
     name = common_name([extract.file for extract in extracts])
