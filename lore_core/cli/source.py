@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,9 +106,9 @@ def load_data(
     from lore_core.reading.formats import parts_of, sources_of
     from lore_core.reading.raw_file import RawFile
 
-    read = click.get_binary_stream("stdin").read
-    named = [RawFile("standard input", read()) if item == "-" else item for item in data]
-    files = sources_of(named)
+    stdin = sys.stdin.buffer
+    given = [RawFile("standard input", stdin.read()) if item == "-" else item for item in data]
+    files: list[RawFile] = sources_of(given)
     if len(files) > 2 and all(file.suffix in (".parquet", ".pq") for file in files):
         files = parts_of(files)
     mapping = lore.reading.parse_options(columns)

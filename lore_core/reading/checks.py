@@ -16,11 +16,13 @@ from lore_core.metrics.proper_scores import row_nll
 
 #: Checks that stop the reading unless they are accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
+INCOMPLETE, CONFIDENCE, FEATURES = "incomplete", "confidence", "features"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
+#: z-score of one half, where the other half is as it should be.
+_HALF_Z = 4.5
 #: Share of the rows by which another order of classes must raise the accuracy.
 _MIN_GAIN = 0.1
 #: z-score where only one kind of mistake leads to a finding.
@@ -35,6 +37,13 @@ _FOLDS = 5
 _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 #: Rows in both halves that are no coincidence: number, and share of the smaller half.
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
+#: Shares between which columns spread, how many times as far as in the other half is another
+#: scale, and the share of columns that must.
+_TAILS, _OTHER_SCALE, _MOST_COLUMNS = (0.1, 0.9), 8.0, 0.9
+#: Distance of nearly equal rows, in standard deviations a column; directions and rows compared.
+_NEAR, _DIRECTIONS, _MOST_ASKED = 1e-3, 4, 20_000
+#: Most columns whose order is compared: the first and the last.
+_MOST_COMPARED = 1000
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
 
@@ -90,15 +99,17 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
     if len(dataset) < _MIN_ROWS:
         yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
     else:
-        doubt = _inversion(dataset) if dataset.n_classes == 2 else _reordering(dataset)
         fine = "Labels fit the probabilities best with the classes as they are."
-        yield _check(CLASS_ORDER, doubt, fine)
+        yield _check(CLASS_ORDER, _class_order(dataset), fine)
     if dataset.n_classes == 2:
         yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
         if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
+            if dataset.features is not None:
+                doubt = _other_features(dataset, (one, two))
+                yield _check(FEATURES, doubt, "Features of both halves are on one scale.")
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
@@ -179,11 +190,41 @@ _SINGLE_KINDS = {
 }
 
 
-def _inversion(dataset: Dataset) -> str | None:
+def _class_order(dataset: Dataset) -> str | None:
+    """Describe classes in another order, in all rows or in those of one half."""
+    test = _inversion if dataset.n_classes == 2 else _reordering
+    if (doubt := test(dataset, _STRICT_Z) or _sorted_rows(dataset)) or dataset.split is None:
+        return doubt
+    for name in (CALIBRATION, EVALUATION):
+        rows = dataset.in_split(name)
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), _HALF_Z)):
+            return f"of the {name} rows, {doubt}"
+    return None
+
+
+def _sorted_rows(dataset: Dataset) -> str | None:
+    """Describe probabilities that are sorted in every row: columns are ranks, not classes."""
+    p, n = dataset.probabilities, len(dataset)
+    if p.shape[1] == 2 or not dataset.complete or np.ptp(p, axis=0).max() < _MIN_GAIN:
+        return None
+    for largest, steps in ((0, -np.diff(p, axis=1)), (p.shape[1] - 1, np.diff(p, axis=1))):
+        share, mean = (dataset.labels == largest).mean(), p[:, largest].mean()
+        error = np.sqrt(max(mean * (1 - mean), 1 / n) / n)
+        if (steps >= 0).all() and mean - share > _LENIENT_Z * error:
+            return (
+                f"the probabilities of every row are sorted, and the first column's mean is "
+                f"{percent(float(mean))} where {percent(float(share))} of the labels are "
+                f"{dataset.class_names[largest]!r}. Probably columns are ranks (top-k), not "
+                "classes: save the vectors in the order of the classes."
+            )
+    return None
+
+
+def _inversion(dataset: Dataset, z: float) -> str | None:
     """Describe P(y = 1) that is significantly lower where y = 1, if 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
     other, as_read = (row_nll(of, labels).mean() for of in (probabilities[:, ::-1], probabilities))
-    if _rank_score(probabilities[:, 1], labels == 1) > -_STRICT_Z or other >= as_read:
+    if _rank_score(probabilities[:, 1], labels == 1) > -z or other >= as_read:
         return None
     return (
         f"the probabilities fit the labels better the other way round: rows of {names[1]!r} have "
@@ -192,12 +233,12 @@ def _inversion(dataset: Dataset) -> str | None:
     )
 
 
-def _reordering(dataset: Dataset) -> str | None:
+def _reordering(dataset: Dataset, z: float) -> str | None:
     """Describe labels that fit the probabilities better with the classes in another order."""
     k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
     guessed = dataset.probabilities.argmax(axis=1)
     right, best = guessed == labels, _best_order(labels, guessed, k)
-    if not _is_better(guessed == best[labels], right):
+    if not _is_better(guessed == best[labels], right, z):
         return None
     # (An unusual seed: folds must not depend on the labels' own.)
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
@@ -206,7 +247,7 @@ def _reordering(dataset: Dataset) -> str | None:
         order_of_others = _best_order(labels[~chosen], guessed[~chosen], k)
         held_out[chosen] = guessed[chosen] == order_of_others[labels[chosen]]
     shifts = [guessed == (labels + step) % k for step in (1, -1)]
-    if not _is_better(max(held_out, *shifts, key=np.sum), right):
+    if not _is_better(max(held_out, *shifts, key=np.sum), right, z):
         return None
     order = [f"{names[i]} for {names[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
     return (
@@ -217,9 +258,9 @@ def _reordering(dataset: Dataset) -> str | None:
     )
 
 
-def _is_better(moved: Mask, right: Mask) -> bool:
+def _is_better(moved: Mask, right: Mask, z: float) -> bool:
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
-    sure = (gained - lost) > _STRICT_Z * np.sqrt(gained + lost)
+    sure = (gained - lost) > z * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MIN_GAIN * len(right))
 
 
@@ -277,6 +318,8 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
         count, how = named, f"have the same '{row_id}'"
     elif common >= many and common / smaller > 10 * alike:
         count, how = common, "are equal, value by value"
+    elif (near := _near_copies(dataset, halves)) >= many:
+        count, how = near, "are nearly equal"
     elif common:
         rows = counted(common, "row")
         return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
@@ -288,6 +331,84 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
         "a row must not be measured on it. Take them out of one half.",
         "refuse",
     )
+
+
+def _other_features(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
+    """Describe features of one half that are on another scale, or in another order of columns."""
+    features: Floats = np.asarray(dataset.features)
+    ends = features.shape[1] - _MOST_COMPARED // 2
+    columns = np.r_[: min(_MOST_COMPARED // 2, max(ends, 0)), max(ends, 0) : features.shape[1]]
+    one, two = (features[_some(half)][:, columns].astype(np.float64) for half in halves)
+    low, high = (np.array([np.quantile(half, q, axis=0) for half in (one, two)]) for q in _TAILS)
+    some = (high > low).all(axis=0)
+    if not some.any():
+        return None
+    ratios = np.log((high - low)[1, some] / (high - low)[0, some])
+    for sign, half in ((1, EVALUATION), (-1, CALIBRATION)):
+        if (sign * ratios > np.log(_OTHER_SCALE)).mean() > _MOST_COLUMNS:
+            times = np.exp(np.median(sign * ratios))
+            return (
+                f"features of {half} rows spread {times:.3g} times as far as those of the other "
+                "half, in nearly all columns. Scale both alike."
+            )
+    from scipy import optimize
+
+    costs = _column_costs(one, two)
+    as_read = float(np.trace(costs)) / len(costs)
+    order = optimize.linear_sum_assignment(costs)[1]
+    best = min(costs[np.arange(len(costs)), order].mean(), costs[:, ::-1].diagonal().mean())
+    if as_read > _STRICT_Z**2 and best < as_read / _STRICT_Z**2:
+        return (
+            "feature columns of both halves differ (by mean and spread), and fit much better in "
+            "another order. Save the columns in one order, or with their names."
+        )
+    return None
+
+
+def _some(half: Ints) -> Ints:
+    """Return every k-th row, as many as are compared."""
+    return half[:: -(-len(half) // _MOST_ASKED)]
+
+
+def _column_costs(one: Floats, two: Floats) -> Floats:
+    """Return the mean of squared z-scores of mean and spread, of each column and each other."""
+    n, m = len(one), len(two)
+    v, w = (np.maximum(half.var(axis=0), 1e-300) for half in (one, two))
+    means = (one.mean(axis=0)[:, None] - two.mean(axis=0)) ** 2 / (v[:, None] / n + w / m)
+    spreads = (np.log(v)[:, None] - np.log(w)) ** 2 / (2 / n + 2 / m)
+    return np.asarray(means + spreads) / 2
+
+
+def _near_copies(dataset: Dataset, halves: tuple[Ints, Ints]) -> int:
+    """Count rows of the smaller half near one of the other, unless many are near in their own."""
+    from scipy.spatial import KDTree
+
+    parts = [part for part in (dataset.probabilities, dataset.features) if part is not None]
+    scales = [np.maximum(part.std(axis=0, dtype=np.float64), 1e-12) for part in parts]
+    width = sum(map(len, scales))
+    radius = _NEAR * np.sqrt(width)
+    # (Rows that are near are near in a few directions, too.)
+    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(width, min(width, _DIRECTIONS))))[0]
+    split = np.split(axes, np.cumsum([len(scale) for scale in scales])[:-1])
+    known = zip(parts, split, scales, strict=True)
+    places = sum(np.asarray(part @ (axis / scale[:, None])) for part, axis, scale in known)
+    assert isinstance(places, np.ndarray)
+    smaller, larger = sorted(halves, key=len)
+    asked = _some(smaller)
+
+    def count(others: Ints, nearest: int) -> int:
+        tree = KDTree(places[others])
+        near = tree.query(places[asked], [nearest], distance_upper_bound=radius)[1][:, 0]
+        some = np.flatnonzero(near < len(others))
+        one, two = asked[some], others[near[some]]
+        squares = sum(
+            (((part[one] - part[two]) / scale) ** 2).sum(axis=1)
+            for part, scale in zip(parts, scales, strict=True)
+        )
+        return int(((squares <= radius**2) & (dataset.labels[one] == dataset.labels[two])).sum())
+
+    across, within = count(larger, 1), count(smaller, 2)
+    return across * len(smaller) // len(asked) if across > 10 * within else 0
 
 
 def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int:

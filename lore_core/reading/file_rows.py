@@ -18,6 +18,7 @@ from lore_core.data.probabilities import softmax, spread_confidence, undo_rounde
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
     Classes,
+    check_zeros,
     decode,
     parse_verbal_confidence,
     right_of,
@@ -70,6 +71,22 @@ class FileRows:
         return None if self.probabilities.ndim == 1 else int(self.probabilities.shape[1])
 
 
+class MissingRoleError(InputError):
+    """A file lacks a column that is needed: what was found, what is missing, and the fix."""
+
+    def __init__(
+        self, columns: Columns, mapping: ColumnMapping, role: str, what: str, usual: str
+    ) -> None:
+        roles = ("label", "prediction", "probabilities")
+        found = [n for of in roles for n in mapping.columns().get(of, ())]
+        named = f"found {listed(map(repr, found), 4)}, but " if found else "found "
+        self.lack = f"'{columns.file}': {named}no {columns.unit} of {what} ({usual})."
+        super().__init__(
+            f"{self.lack} It has: {listed(columns.names)}. Use --column {role}=NAME, "
+            f'mapping={{"{role}": "NAME"}}, or rename one.'
+        )
+
+
 def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     """Read and check what the mapping names."""
     label = _check_roles(columns, mapping)
@@ -94,6 +111,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         mapping = dataclasses.replace(mapping, class_names=WRONG_OR_RIGHT)
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
+    check_zeros(columns, label, labels, given or class_suffixes(mapping.probabilities or ()))
     # Images may be named by a column of texts; those are found when all is read.
     images = mapping.images or ""
     names_files = bool(images) and columns.kinds[images] == "text"
@@ -158,22 +176,16 @@ def _rows_to_read(
 
 def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
     """Return the label column; InputError if a needed role is open."""
-    has = f"It has: {listed(columns.names)}."
     if not mapping.label:
-        raise InputError(
-            f"'{columns.file}' has no {columns.unit} of true classes: none is called label, y, "
-            f"y_true or target. {has} Rename one, or map it as label."
+        raise MissingRoleError(
+            columns, mapping, "label", "true classes", "label, y, y_true, target"
         )
     if not mapping.probabilities:
-        raise InputError(
-            f"'{columns.file}' has no probabilities: neither p_<class> nor probs, logits, or "
-            f"confidence with prediction. {has} Rename them, or map them as probabilities."
-        )
+        usual = "p_<class>, probs, logits, or confidence with prediction"
+        raise MissingRoleError(columns, mapping, "probabilities", "probabilities", usual)
     if mapping.probability_kind == "confidence" and not mapping.prediction:
-        raise InputError(
-            f"'{columns.file}' has confidences ('{mapping.probabilities[0]}') but no predicted "
-            f"classes, which confidences need. {has} Add or map a prediction {columns.unit}."
-        )
+        usual = "prediction, y_pred, which a confidence needs"
+        raise MissingRoleError(columns, mapping, "prediction", "predicted classes", usual)
     n_columns = sum(map(columns.width, mapping.probabilities))
     is_single = mapping.probability_kind in ("confidence", "positive", "correct")
     if mapping.probability_kind != "logits" and is_single != (n_columns == 1):

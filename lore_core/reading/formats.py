@@ -158,11 +158,9 @@ def _is_dir(raw: RawFile) -> bool:
 def _open_part(part: RawFile, table: str | None, query: str | None) -> Columns:
     """Open a file of a table in parts, with the columns its folders name, ``day=1/0.parquet``."""
     columns = open_columns(part, table, query)
-    keys = dict(
-        (urllib.parse.unquote(text) for text in folder.split("=", 1))
-        for folder in part.name.split("/")[:-1]
-        if "=" in folder
-    )
+    pairs = (folder.partition("=") for folder in part.name.split("/")[:-1])
+    unquote = urllib.parse.unquote
+    keys = {unquote(name): unquote(value) for name, equals, value in pairs if equals}
     keys = {name: value for name, value in keys.items() if name not in columns.shapes}
     n = max((shape[0] for shape in columns.shapes.values() if shape), default=0)
     kinds: dict[str, Kind] = {**columns.kinds, **dict.fromkeys(keys, "text")}

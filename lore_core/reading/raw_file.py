@@ -69,7 +69,7 @@ Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | Mapping[str, Any
 Sources: TypeAlias = "Source | Sequence[Source]"
 
 
-def raw_file(source: Source) -> RawFile:
+def raw_file(source: Any) -> RawFile:
     """Return the file behind a path or a file-like object."""
     if isinstance(source, RawFile):
         return source

@@ -141,15 +141,14 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
     fill("images", _images(free))
-    kind = _kind_of_given(columns, mapping) if given.probabilities else None
-    classes = columns.class_names
-    if given.probabilities is None:
+    classes, kind = columns.class_names, given.probability_kind
+    if given.probabilities:
+        kind = _kind_of_given(columns, dataclasses.replace(given, label=mapping.label))
+    else:
         names, kind = _probabilities(free, mapping)
-        if not names or kind == "positive":
-            named = _named_by_labels(free, mapping)
-            names, kind, classes = (
-                (*named[:1], "probabilities", named[1]) if named else (names, kind, classes)
-            )
+        is_enough = names and kind != "positive"
+        if not is_enough and (named := _named_by_labels(free, mapping)):
+            (names, classes), kind = named, "probabilities"
         fill("probabilities", names or None)
     mapping = dataclasses.replace(
         mapping,

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -36,6 +37,8 @@ _SAMPLE_BYTES = 2**20
 _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+#: A cell of a number that begins with zeros; most values of a column in which they matter.
+_ZEROS, _MOST_NUMBERS = re.compile(rb"[,;\t|\"\r\n] *0\d"), 1000
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -65,6 +68,7 @@ def open_text(raw: RawFile) -> Columns:
         frame = _parse(raw, names, delimiter, decimal)
     except UnicodeDecodeError:
         return _open_decoded(raw)
+    _keep_zeros(raw, frame, delimiter)
     notes, last = [], _unended_line(raw)
     if decimal == ",":
         notes.append(f"'{raw.name}' writes decimals with a comma: read so.")
@@ -155,6 +159,20 @@ def _parse(raw: RawFile, names: list[str], delimiter: str, decimal: str) -> pd.D
             f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')}). Quote cells "
             f"that contain '{delimiter}'."
         ) from error
+
+
+def _keep_zeros(raw: RawFile, frame: pd.DataFrame, delimiter: str) -> None:
+    """Put back the texts of columns whose zeros, as in ``007`` and ``7``, tell values apart."""
+    with raw.open() as stream:
+        if not any(map(_ZEROS.search, iter(partial(stream.read, _SAMPLE_BYTES), b""))):
+            return
+    few = [k for k, kind in enumerate(frame.dtypes) if kind.kind in "iu"]
+    few = [k for k in few if frame.iloc[:, k].nunique() <= _MOST_NUMBERS]
+    with raw.open() as stream:
+        texts = pd.read_csv(stream, sep=delimiter, usecols=few, dtype=str, header=0, names=None)
+    for k, name in zip(few, texts, strict=True):
+        if texts[name].nunique() > frame.iloc[:, k].nunique():
+            frame.isetitem(k, texts[name].str.strip().to_numpy(object))
 
 
 def _unended_line(raw: RawFile) -> bytes:
