@@ -44,6 +44,8 @@ _TAILS, _OTHER_SCALE, _MOST_COLUMNS = (0.1, 0.9), 8.0, 0.9
 _NEAR, _DIRECTIONS, _MOST_ASKED = 1e-3, 4, 20_000
 #: Most columns whose order is compared: the first and the last.
 _MOST_COMPARED = 1000
+#: Squared z-score above which a column's difference counts no more.
+_LARGEST_COST = 1e6
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
 
@@ -353,16 +355,31 @@ def _other_features(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
             )
     from scipy import optimize
 
-    costs = _column_costs(one, two)
-    as_read = float(np.trace(costs)) / len(costs)
+    costs = np.minimum(_column_costs(one, two), _LARGEST_COST)
     order = optimize.linear_sum_assignment(costs)[1]
-    best = min(costs[np.arange(len(costs)), order].mean(), costs[:, ::-1].diagonal().mean())
-    if as_read > _STRICT_Z**2 and best < as_read / _STRICT_Z**2:
+    rows = np.arange(len(costs))
+    as_read, *others = (float(np.median(costs[rows, to])) for to in (rows, order, rows[::-1]))
+    # (Standardised columns differ in nothing but their correlations.)
+    related = [_correlations(half) for half in (one, two)]
+    turned, size = related[1][::-1, ::-1], 1 / len(one) + 1 / len(two)
+    kept, back = (float(((related[0] - r) ** 2).mean() / size) for r in (related[1], turned))
+    if _explains(as_read, min(others), _STRICT_Z**2) or _explains(kept, back, _STRICT_Z):
         return (
-            "feature columns of both halves differ (by mean and spread), and fit much better in "
-            "another order. Save the columns in one order, or with their names."
+            "feature columns of both halves differ (by mean, spread or correlations), and fit much "
+            "better in another order. Save the columns in one order, or with their names."
         )
     return None
+
+
+def _correlations(rows: Floats) -> Floats:
+    """Return the correlations of columns, 0 of a constant one."""
+    away = (rows - rows.mean(axis=0)) / np.maximum(rows.std(axis=0), 1e-150)
+    return np.asarray(away.T @ away / len(rows))
+
+
+def _explains(as_read: float, otherwise: float, times: float) -> bool:
+    """Return whether columns are unlike as read, and so many times as much alike in other order."""
+    return as_read > times and otherwise < as_read / times
 
 
 def _some(half: Ints) -> Ints:
