@@ -13,6 +13,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
+from lore_core.data.display import Displayed
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_placed_rows
@@ -38,8 +39,8 @@ def default_gammas(n: int = 30) -> Floats:
     return np.geomspace(LEAST_GAMMA, LARGEST_GAMMA, n)
 
 
-@dataclass(frozen=True)
-class BandwidthCurve:
+@dataclass(frozen=True, repr=False)
+class BandwidthCurve(Displayed):
     """MLCE and ALCE over a grid of bandwidths."""
 
     #: (g,); bandwidths, and both summaries.
@@ -164,8 +165,8 @@ def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Float
     return np.asarray((total / np.bincount(code, weights=weights))[code])
 
 
-@dataclass(frozen=True, eq=False)
-class VectorCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorCurve(Displayed):
     """Average and largest local error of the whole vector over a grid of bandwidths."""
 
     gamma: Floats  #: (g,); bandwidths

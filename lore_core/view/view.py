@@ -22,7 +22,6 @@ from lore_core.embedding.result import Embedding
 if TYPE_CHECKING:
     from lore_core.mergeable import LocalErrorSums, Run
 
-
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
 #: Above this, curves skip bandwidths of the sliders.
 _MOST_ROWS_AT_EVERY_STEP = 300_000
@@ -179,7 +178,16 @@ class View:
     def basis(self, *, at_gamma: bool = True) -> str:
         """Say what numbers rest on; ``at_gamma``: whether they are of one bandwidth."""
         kernel = f", {self.kernel_in_words}" if at_gamma and self.is_local else ""
-        return f"{self.dataset.name}: {self.rows}{kernel}, {self.bins_in_words}."
+        clipping = f" {self.clipping}" if self.clipping and at_gamma else ""
+        return f"{self.dataset.name}: {self.rows}{kernel}, {self.bins_in_words}.{clipping}"
+
+    @property
+    def clipping(self) -> str:
+        """Where the NLL clips probabilities, in words; empty where it does not."""
+        from lore_core.metrics.proper_scores import clipping_in_words
+
+        rows = self.evaluation
+        return clipping_in_words(rows.probabilities, rows.labels, rows.weights)
 
     def settings(self) -> dict[str, Any]:
         """Say in a mapping what was looked at, for files."""
@@ -254,7 +262,7 @@ class SumsView:
             f"{self.name}: {self.rows}, {kernel}{self.bins_in_words}. Local errors are from sums "
             f"over {len(self.sums.cells):,} cells of width {self.sums.width:g} on "
             f"{self.run.plan.note}: “guaranteed” are bounds of the exact number. Without them a "
-            "number is exact."
+            "number is exact, but for the NLL, which counts p below 1e-6 as 1e-6."
         )
 
     def settings(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA
+from lore_core.data.display import Displayed
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
 from lore_core.data.weights import as_weights
@@ -54,8 +55,8 @@ _DESCRIBED = ("subgroup", "id", "name", "kind", "where", "leans", "rows")
 _MEANS = ("confidence", "accuracy", "gap")
 
 
-@dataclass(frozen=True, eq=False)
-class Subgroup:
+@dataclass(frozen=True, eq=False, repr=False)
+class Subgroup(Displayed):
     """Rows that can be named, whose confidence is further off than the average."""
 
     rows: Ints  #: Row numbers, of both halves
@@ -96,8 +97,8 @@ class Subgroup:
         return not self.conditions
 
 
-@dataclass(frozen=True, eq=False)
-class SubgroupSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupSearch(Displayed):
     """All subgroups of one set of rows."""
 
     subgroups: list[Subgroup]  #: Confirmed on held-out rows, the most interesting first
