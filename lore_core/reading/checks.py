@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -206,18 +206,23 @@ def _class_order(dataset: Dataset) -> str | None:
 
 def _sorted_rows(dataset: Dataset) -> str | None:
     """Describe probabilities that are sorted in every row: columns are ranks, not classes."""
-    p, n = dataset.probabilities, len(dataset)
-    if p.shape[1] == 2 or not dataset.complete or np.ptp(p, axis=0).max() < _MIN_GAIN:
+    p, k = dataset.probabilities, dataset.n_classes
+    if not dataset.complete or np.ptp(p, axis=0).max() < _MIN_GAIN:
         return None
-    for largest, steps in ((0, -np.diff(p, axis=1)), (p.shape[1] - 1, np.diff(p, axis=1))):
-        share, mean = (dataset.labels == largest).mean(), p[:, largest].mean()
-        error = np.sqrt(max(mean * (1 - mean), 1 / n) / n)
-        if (steps >= 0).all() and mean - share > _LENIENT_Z * error:
+    for first, steps in ((0, -np.diff(p, axis=1)), (k - 1, np.diff(p, axis=1))):
+        is_first, stated = dataset.labels == first, p[:, first]
+        if (steps < 0).any():
+            continue
+        share, mean = float(is_first.mean()), float(stated.mean())
+        error = np.sqrt(max(mean * (1 - mean), 1 / len(p)) / len(p))
+        # (Of two classes a model may always predict one; it ranks the rows even so.)
+        ranks = k == 2 and _rank_score(stated, is_first) > _LENIENT_Z
+        if mean - share > (_LENIENT_Z if k > 2 else _STRICT_Z) * error and not ranks:
             return (
-                f"the probabilities of every row are sorted, and the first column's mean is "
-                f"{percent(float(mean))} where {percent(float(share))} of the labels are "
-                f"{dataset.class_names[largest]!r}. Probably columns are ranks (top-k), not "
-                "classes: save the vectors in the order of the classes."
+                f"the probabilities of every row are sorted: P({dataset.class_names[first]}) is "
+                f"the largest, {percent(mean)} in the mean, and {percent(share)} of the rows are "
+                "of that class. Probably they are those of the first ranks (top-k), or of whatever "
+                "is predicted: save them in the order of the classes, or map a confidence."
             )
     return None
 
@@ -310,23 +315,14 @@ def _scale(dataset: Dataset) -> str | None:
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
-    named, keys = _same_names(dataset, halves, row_id), _row_hash(dataset)
-    # (Rows that are alike within a half may be alike across by coincidence.)
-    counts = [keys.iloc[half].value_counts() for half in halves]
-    one, two = (count.index[count == 1] for count in counts)
-    alike = min(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
-    common = len(one.intersection(two))
-    if named >= many:
-        count, how = named, f"have the same '{row_id}'"
-    elif common >= many and common / smaller > 10 * alike:
-        count, how = common, "are equal, value by value"
-    elif (near := _near_copies(dataset, halves)) >= many:
-        count, how = near, "are nearly equal"
-    elif common:
-        rows = counted(common, "row")
-        return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
-    else:
-        return Check(OVERLAP, "No row stands in both calibration and evaluation rows.")
+    named, near = _same_names(dataset, halves, row_id), _near_copies(dataset, halves)
+    if max(named, near) < many:
+        found = f"{counted(near, 'row')} of calibration and evaluation are equal or nearly so."
+        nothing = "No row stands in both calibration and evaluation rows."
+        return Check(OVERLAP, found, "look") if near else Check(OVERLAP, nothing)
+    count, how = (
+        (named, f"have the same '{row_id}'") if named >= many else (near, "are equal or nearly so")
+    )
     return Check(
         OVERLAP,
         f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
@@ -440,16 +436,6 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
     both = pd.concat([one, two], axis=1, join="inner")
     same = bool((both[0] == both[1]).all()) and both[0].nunique() > 1
     return len(both) if same and len(both) >= _MIN_ROWS else 0
-
-
-def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
-    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
-    hashes = [
-        pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
-        for part in parts
-        if part is not None
-    ]
-    return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
 
 
 def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
