@@ -94,7 +94,9 @@ _PACKED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\0": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda stream: pa.CompressedInputStream(pa.PythonFile(stream), "zstd"),
+    b"\x28\xb5\x2f\xfd": lambda stream: pa.CompressedInputStream(
+        pa.PythonFile(stream, "r"), "zstd"
+    ),
 }
 #: Bytes that a compressed file may hold: so many, and so many more for each of its own.
 _UNPACKED_BYTES, _UNPACKED_RATIO, _PIECE_BYTES = 2**28, 100, 2**24
