@@ -43,10 +43,11 @@ def load(
     ----------
     source : path, file-like, data frame, a sequence of these, or a directory
         One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
-        .duckdb``) or data frame (pandas, Polars, Arrow, DuckDB); or two, ``*_cal`` and ``*_test``
-        for calibration and evaluation. Further files without predictions (images, texts, metadata)
+        .duckdb``, compressed too), pattern of parts (``part-*.parquet``), dict of arrays, or data
+        frame (pandas, Polars, Dask, Arrow, DuckDB, xarray); or two, ``*_cal`` and ``*_test`` for
+        calibration and evaluation. Further files without predictions (images, texts, metadata)
         are joined by an id column that both have, else to the file of as many rows. A directory
-        holds one file, one pair, or a saved Hugging Face dataset.
+        holds one file, one pair, parts of one table, or a saved Hugging Face dataset.
     mapping : ColumnMapping or dict, optional
         Which column plays which role; what it leaves open is guessed.
     name : str, optional

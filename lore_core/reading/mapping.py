@@ -69,7 +69,7 @@ class ColumnMapping:
         The names themselves, in class order.
     accept : str or sequence of str, optional
         Checks that would refuse the data and that you have looked into: "class order", "scale",
-        "overlap", "incomplete", "confidence".
+        "overlap", "incomplete", "confidence", "features".
     """
 
     label: str | None = None
