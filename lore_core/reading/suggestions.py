@@ -27,6 +27,7 @@ _WORDS = {
 }
 
 
+_P_VALUE = re.compile(r"p[_\-. ]?val(ue)?s?$", re.IGNORECASE)
 _MAY_BE_PROBABILITY = re.compile(r"prob|conf|score", re.IGNORECASE)
 
 
@@ -64,9 +65,9 @@ def suggest(columns: Columns, given: ColumnMapping) -> tuple[Suggestion, ...]:
 
 def explained(error: MissingRoleError, columns: Columns, given: ColumnMapping) -> InputError:
     """Return the error with the options that would read the file, where some were found."""
-    fixes = []
+    fixes, known = [], guess(columns, given).options()
     for found in suggest(columns, given):
-        options = [item for item in found.mapping.options() if item not in given.options()]
+        options = [item for item in found.mapping.options() if item not in known]
         short = [item for item in options if item.startswith(f"{found.role}=")]
         # (What is guessed alike needs no option.)
         meant = guess(columns, found.mapping)
@@ -109,6 +110,7 @@ def _changes(
         known = replace(known, label=label)
         used = (label, known.split, known.row_id)
         free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
+        free = [n for n in free if not _P_VALUE.search(n)]
         free.sort(key=lambda n: _MAY_BE_PROBABILITY.search(n) is None)
         for name in free[:_TRIED]:
             for kind in ("correct", "confidence", "positive"):

@@ -52,8 +52,8 @@ REFUSED = {
         "other way round.*class_names",
     ),
     "columns exchanged": (two(p_0=P, p_1=1 - P), "other way round"),
-    "p_value for a probability": (two(p_0=None, p_1=None, p_value=P), "no probabilities"),
-    "half a family": (two(p_1=None), "no probabilities"),
+    "p_value for a probability": (two(p_0=None, p_1=None, p_value=P), "no column of probabilities"),
+    "half a family": (two(p_1=None), "no column of probabilities"),
     "a class left out": (three("abc", np.array(list("abc"))[Y3]).drop(columns="p_c"), "sum to 1"),
     "labels off by one, in a circle": (three("012", (Y3 + 1) % 3), "other classes.*instead of"),
     "class_names in another order": (
