@@ -102,7 +102,7 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
     else:
         fine = "Labels fit the probabilities best with the classes as they are."
-        yield _check(CLASS_ORDER, _class_order(dataset), fine)
+        yield _check(CLASS_ORDER, _class_order(dataset, kind), fine)
     if dataset.n_classes == 2:
         yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
@@ -192,10 +192,13 @@ _SINGLE_KINDS = {
 }
 
 
-def _class_order(dataset: Dataset) -> str | None:
+def _class_order(dataset: Dataset, kind: str | None) -> str | None:
     """Describe classes in another order, in all rows or in those of one half."""
     test = _inversion if dataset.n_classes == 2 else _reordering
-    if (doubt := test(dataset, _STRICT_Z) or _sorted_rows(dataset)) or dataset.split is None:
+    doubt = test(dataset, _STRICT_Z)
+    if kind not in ("confidence", "correct"):  # which have a check of their own
+        doubt = doubt or _sorted_rows(dataset)
+    if doubt or dataset.split is None:
         return doubt
     for name in (CALIBRATION, EVALUATION):
         rows = dataset.in_split(name)
