@@ -20,8 +20,8 @@ from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_tok
 from lore_core.dashboard.background_tasks import prepare_first_page, warm_pages
 from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
+from lore_core.data.processes import DASHBOARD, preload
 from lore_core.kernel_sums.schedule import one_thread_a_product
-from lore_core.reading import isolation
 from pages.shared import controls, header, session
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
@@ -106,15 +106,11 @@ def _say_how_many_come_before(pages: int) -> None:
     st.toast(f"{others} computed before this one.", icon=":material/hourglass_empty:")
 
 
-def _prepare() -> None:
-    prepare_first_page()
-    isolation.start_server()  # after what the first page needs: its imports would hold that up
-
-
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
-    threading.Thread(target=_prepare, daemon=True).start()
+    preload(DASHBOARD)
+    threading.Thread(target=prepare_first_page, daemon=True).start()
     POOL.warm()
     run_when_idle("warm", warm_pages)
     if is_bare:

@@ -1,5 +1,7 @@
 """Small random classifiers, for tests only."""
 
+import json
+
 import numpy as np
 import pandas as pd
 
@@ -38,3 +40,12 @@ def found_in(of_rows, numbers):
     nearest = np.searchsorted(of_rows, numbers).clip(1, len(of_rows) - 1)
     off = np.minimum(abs(numbers - of_rows[nearest]), abs(numbers - of_rows[nearest - 1]))
     return numbers[off < 1e-12]
+
+
+def unpacked(content: bytes) -> dict:
+    """The header and arrays of what a browser is sent of a map."""
+    length = int.from_bytes(content[-4:], "little")
+    header = json.loads(content[-4 - length : -4])
+    for name, (kind, place, size) in header.pop("arrays").items():
+        header[name] = np.frombuffer(content, f"<{kind}", size, place)
+    return header

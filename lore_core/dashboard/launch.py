@@ -199,7 +199,7 @@ def landscape(
     require("A landscape in a notebook", "anywidget")
     from lore_core.dashboard.widget import LandscapeWidget
     from lore_core.embedding import embed
-    from lore_core.figures.browser.landscape import ROWS, every_row, packed_rows, still_layers
+    from lore_core.figures.browser.landscape import ROWS, EveryRow, packed_rows, still_layers
     from lore_core.figures.pictures.landscape import landscape_figure
     from lore_core.figures.pictures.landscape_picture import Layer
     from lore_core.figures.pictures.picture import shared_limit
@@ -233,6 +233,6 @@ def landscape(
         labels=scene.classes,
     )
     layer = Layer("all confidences together", fields, "", scene.n_rows)
-    rows = every_row(view.evaluation, view.target_rows, target, scene.errors, scene.points)
+    rows = EveryRow(view.evaluation, target, view.target_rows, scene.errors, scene.points)
     shown = still_layers(replace(chart, layers=(layer,), gammas=gammas, start=start), rows=rows)
     return LandscapeWidget.of(packed_rows(rows, ROWS), shown, scene.points, gamma)

@@ -1,12 +1,12 @@
 """A worker of the pool: it does what the server asks for, one task after the other."""
 
 import os
-import pickle
 import queue
-import sys
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
 from typing import Any
 
 from lore_core.dashboard import large_arrays
@@ -45,40 +45,33 @@ def shared_of(arguments: Mapping[str, Any]) -> list[Any]:
     return [view.evaluation, view.dataset, *view.maps.values(), *on]
 
 
-def main(*, is_long: bool) -> None:
-    """Do what standard input asks for, and tell of it on standard output."""
+def main(pipe: Connection, is_long: bool) -> None:
+    """Do what the server asks for, and tell it what comes of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches it as the end of the pipe
     if hasattr(os, "nice"):
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:
         one_thread_a_product()
         load_kernels()
-    # (Libraries print; what they say must not stand among the pickles.)
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
     messages: queue.Queue[tuple[bytes, str | None, int]] = queue.Queue()
-    threading.Thread(target=_receive, args=(messages,), daemon=True).start()
+    threading.Thread(target=_receive, args=(pipe, messages), daemon=True).start()
     threading.Thread(target=_release, daemon=True).start()
-
-    def send(message: Any) -> None:
-        pickle.dump(message, out)
-        out.flush()
-
-    _senders.append(send)
+    _senders.append(pipe.send)
     try:
         while True:
             content, path, threads = messages.get()
-            send(_answer(content, path, threads, lambda share, text: send((share, text))))
+            pipe.send(_answer(content, path, threads, lambda share, text: pipe.send((share, text))))
             large_arrays.trim_memory()
     except BrokenPipeError:
         os._exit(1)  # the server has ended
 
 
-def _receive(messages: queue.Queue[Any]) -> None:
+def _receive(pipe: Connection, messages: queue.Queue[Any]) -> None:
     try:
         # (Written by the server that started this process; no byte of it is a reader's pickle.)
         while True:
-            messages.put(pickle.load(sys.stdin.buffer))
-    except (EOFError, OSError, pickle.UnpicklingError):
+            messages.put(pipe.recv())
+    except (EOFError, OSError):
         os._exit(1)  # the server has ended: nobody would take the result
 
 

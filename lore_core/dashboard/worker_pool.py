@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Literal, TypeVar
 
 from lore_core.dashboard.background_tasks import warm_worker
 from lore_core.dashboard.large_arrays import new_file, pickle_mapped, unpickle_mapped
-from lore_core.dashboard.worker import shared_of
+from lore_core.dashboard.worker import main, shared_of
+from lore_core.data import processes
 from lore_core.data.progress import Cancelled
 from lore_core.data.validation import InputError
 
@@ -26,16 +27,13 @@ Result = TypeVar("Result")
 #: Who does a task: a process, one for those of a minute or more, or a thread of the server, for
 #: what reads files of its own or waits for other tasks. The last two have one.
 Lane = Literal["short", "long", "server"]
-#: What a worker runs.
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-_START += "from lore_core.dashboard.worker import main; main(is_long=sys.argv[2] == 'long')"
 _MAX_WORKERS = 4
 #: How much less of the processors than pages, as ``nice`` counts, a thread has that can wait.
 _NICENESS = 5
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
-#: Seconds until workers nobody has asked for are started, and without a task until one warms up.
-_START_SECONDS, _IDLE_SECONDS = 5.0, 3.0
+#: Seconds without a task until a worker warms up.
+_IDLE_SECONDS = 3.0
 #: Raised where the process, or its pipes, have ended.
 _CLOSED = (OSError, ValueError, EOFError, pickle.UnpicklingError)
 #: What who waits is told.
@@ -220,9 +218,6 @@ class WorkerPool:
 
     def _serve(self, worker: _Worker) -> None:
         if worker.lane == "short":
-            # The first page of a fresh server needs the processors that they take as they start.
-            self._wait(worker, _START_SECONDS)
-            worker.start()
             if not self._wait(worker, _IDLE_SECONDS):
                 worker.run(Task(Request(warm_worker, {})), threads=1)
         elif worker.lane == "server":
@@ -245,8 +240,6 @@ class WorkerPool:
                 worker.run(line[0], threads=threads)
                 with self._news:
                     self._busy -= 1
-                with contextlib.suppress(OSError):  # the next task tries again
-                    worker.start()
 
     def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
         with self._news:
@@ -258,32 +251,26 @@ class _Worker:
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
         self._lock = threading.Lock()
         self._task: Task | None = None
 
-    def start(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(sys.path), self.lane],
-                # Threads that spin while they wait would steal the processor from the pages.
-                env={"OMP_WAIT_POLICY": "passive"} | os.environ,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                # A Ctrl-C here reaches it as the end of its input. (In a session of its own Linux
-                # would give it as much of the processors as all pages, whatever its priority.)
-                process_group=0 if os.name == "posix" else None,
-            )
-        return self._process
+    def start(self) -> Connection:
+        if self._pipe is None:
+            processes.preload(processes.DASHBOARD)
+            self._pipe, pipe = processes.CONTEXT.Pipe()
+            with pipe:
+                self._process = processes.start(main, pipe, self.lane == "long")
+        return self._pipe
 
     def end(self) -> None:
         process, self._process = self._process, None
-        if process is not None:
+        pipe, self._pipe = self._pipe, None
+        if process is not None and pipe is not None:
             process.kill()
-            process.wait()
-            with contextlib.suppress(OSError):  # what it did not take is lost
-                process.stdin and process.stdin.close()
-                process.stdout and process.stdout.close()
+            processes.join(process)
+            pipe.close()
 
     def stop(self, task: Task) -> None:
         with self._lock:
@@ -313,16 +300,13 @@ class _Worker:
             self.end()
 
     def _answer(self, task: Task, request: Request[Any], threads: int) -> Any:
-        process, file = self.start(), new_file()
-        assert process.stdin is not None
-        assert process.stdout is not None
+        pipe, file = self.start(), new_file()
         if task.cancelled:
             raise InputError(_CANCELLED)
         content = pickle_mapped((request.function, request.arguments), file)
-        pickle.dump((content, file and file.path, threads), process.stdin)
-        process.stdin.flush()
+        pipe.send((content, file and file.path, threads))
         # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
-        while isinstance(message := pickle.load(process.stdout), tuple):
+        while isinstance(message := pipe.recv(), tuple):
             if message[0] is None:
                 task.part = message[1]
             else:

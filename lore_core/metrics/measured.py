@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,13 @@ class Measured:
         return self._target_rows.weights
 
     @property
+    def _binned(self) -> dict[str, Any]:
+        """Rows and confidence bins, as the library's functions take them."""
+        rows = self._target_rows
+        scores = {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
+        return scores | {"n_bins": self.n_bins, "binning": self.binning}
+
+    @property
     def accuracy(self) -> float:
         """Share of right rows, by their weights."""
         return float(np.average(self.outcome, weights=self.weights))
@@ -101,13 +109,7 @@ class Measured:
     @cached_property
     def reliability(self) -> ReliabilityTable:
         """Confidence bins."""
-        return reliability_table(
-            self.confidence,
-            self.outcome,
-            n_bins=self.n_bins,
-            binning=self.binning,
-            weights=self.weights,
-        )
+        return reliability_table(**self._binned)
 
     @property
     def _coordinates(self) -> Floats:
@@ -119,16 +121,8 @@ class Measured:
     def local_errors(self) -> LocalErrors:
         """Local errors; needs an embedding."""
         if not self.known_local:
-            local = local_errors(
-                self.confidence,
-                self.outcome,
-                self._coordinates,
-                gamma=self.gamma,
-                n_bins=self.n_bins,
-                binning=self.binning,
-                weights=self.weights,
-            )
-            self.known_local.append(local)
+            z = self._coordinates
+            self.known_local.append(local_errors(**self._binned, embedding=z, gamma=self.gamma))
         return self.known_local[0]
 
     @cached_property
@@ -139,14 +133,7 @@ class Measured:
     @cached_property
     def of_groups(self) -> pd.DataFrame:
         """Errors of all groups: :func:`groupwise_calibration_error`; needs groups."""
-        return groupwise_calibration_error(
-            self.confidence,
-            self.outcome,
-            self._group_names,
-            n_bins=self.n_bins,
-            binning=self.binning,
-            weights=self.weights,
-        )
+        return groupwise_calibration_error(**self._binned, groups=self._group_names)
 
     @cached_property
     def _group_names(self) -> NDArray[np.object_]:

@@ -1,6 +1,6 @@
 """Child process that parses untrusted files, with limits on memory, time and answer.
 
-Forked from :mod:`multiprocessing`'s fork server, which sees no file. It answers in JSON and plain
+Forked from a process that sees no file. It answers in JSON and plain
 arrays: nothing is unpickled.
 """
 
@@ -15,18 +15,16 @@ import signal
 import sys
 import threading
 import time
-import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from lore_core.data import archive_files, dataset_files
+from lore_core.data import archive_files, dataset_files, processes
 from lore_core.data.errors import InputError
 from lore_core.data.rules import check_value
 from lore_core.reading.checks import Check, DoubtfulDataError
@@ -54,7 +52,6 @@ _MAX_CHILDREN = 2
 _WALL_SECONDS_PER_SECOND = 6.0
 #: Seconds of grace before a child that is out of time is killed.
 _GRACE_SECONDS = 10.0
-_READERS = "lore_core.reading.loading"
 #: Errors a child can raise here, and the types of their arguments.
 _ERRORS: dict[str, tuple[type[InputError], Any]] = {
     "doubt": (DoubtfulDataError, tuple[Check, str]),
@@ -68,8 +65,6 @@ _PIECE_BYTES = 2**24
 #: How much larger what a compressed file holds usually is.
 _UNPACKED_RATIO = 5
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
-#: Held while a child is started or waited for: with two threads one would miss its end.
-_process_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -108,19 +103,6 @@ class Limits:
         until = math.ceil(time.process_time() + self.seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
         signal.alarm(math.ceil(self.wall_seconds))
-
-
-def start_server() -> None:
-    """Start the fork server if it is not running."""
-    if IS_POSSIBLE:
-        multiprocessing.set_forkserver_preload([_READERS, "scipy.optimize", "scipy.stats"])
-        resource_tracker.ensure_running()  # else the server starts it and unblocks SIGINT
-        # A Ctrl-C in a terminal reaches the new process, too, which would print a traceback.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def parse(
@@ -162,21 +144,19 @@ def _answer_of(
     work: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
 ) -> tuple[dict[str, Any], archive_files.Arrays] | int:
     """Return a child's answer, or the signal that ended it."""
-    start_server()
-    context = multiprocessing.get_context("forkserver")
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_run, args=(sender, limits, work, raws, arguments), daemon=True)
-    # (The child's own alarm could be turned off by what it reads.)
-    deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
+    processes.preload(processes.READING)
+    receiver, sender = processes.CONTEXT.Pipe(duplex=False)
     with receiver:
         try:
-            with sender, _without_main():
-                child.start()
+            with sender:
+                child = processes.start(_run, sender, limits, work, raws, arguments)
         except OSError as error:
             raise InputError(
                 f"'{raws[0].name}' cannot be read: no process could be started for it "
                 f"({error.strerror or error}). Close other programs."
             ) from error
+        # (The child's own alarm could be turned off by what it reads.)
+        deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
         deadline.start()
         try:
             content = bytearray()
@@ -190,22 +170,9 @@ def _answer_of(
         finally:
             deadline.cancel()
             child.kill()
-    with _process_lock:
-        child.join()
     # (One that ends by itself without an answer ran out of memory.)
-    return -child.exitcode if child.exitcode and child.exitcode < 0 else signal.SIGKILL
-
-
-@contextlib.contextmanager
-def _without_main() -> Iterator[None]:
-    """Hide the caller's script, which a child would run again."""
-    with _process_lock:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        try:
-            yield
-        finally:
-            sys.modules["__main__"] = main
+    code = processes.join(child)
+    return -code if code and code < 0 else signal.SIGKILL
 
 
 def _run(

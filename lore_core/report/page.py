@@ -1,7 +1,7 @@
 """index.html: the findings section by section, in one file; names in the data stay text."""
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -31,6 +31,8 @@ from lore_core.view.where import subgroup_table
 _GROUPS, _VARIABLES, _EXAMPLES = 30, 8, 6
 #: Pixels of an example's larger side at most.
 _LARGEST_SIDE = 64
+#: What :func:`render` does, with the findings, their view and drawings.
+Fill = Callable[..., Markup]
 
 
 @cache
@@ -88,54 +90,43 @@ def report_page(
     """
     view, embedding = findings.view, findings.embedding
     dataset, calibration = view.dataset, view.dataset.calibration
-    n_calibration = 0 if calibration is None else len(calibration)
-    of_rows = {
-        "rows": view.rows,
-        "n_rows": len(dataset),
-        "n_calibration": n_calibration,
-        "embedding": embedding,
-        "complete": dataset.complete,
-    }
-    limits = {
-        "n_rows": len(view.evaluation),
-        "has_groups": dataset.groups is not None,
-        "missing": dict.fromkeys(why for why in findings.missing.values() if why),
-    }
+    fill = partial(
+        render,
+        findings=findings,
+        view=view,
+        drawings=drawings,
+        n_rows=len(view.evaluation),
+        n_calibration=0 if calibration is None else len(calibration),
+    )
     files = render("files.html", contents=contents, rerun=rerun)
     sections = [
-        ("summary", "Summary", _summary(findings, drawings)),
-        ("numbers", "The numbers", _numbers(findings, drawings)),
-        ("where", "Where it is wrong", _subgroups(findings)),
-        ("map", "On the map", _landscape(findings, landscape, drawings)),
-        ("columns", "Columns it goes with", _variables(findings)),
-        ("recalibrators", "Does recalibration help?", _recalibrators(findings, drawings)),
-        ("groups", "For whom?", _groups(findings, drawings)),
-        ("decisions", "Is it worth it?", _decisions(findings, drawings)),
-        ("rows", "What was fitted on which rows", render("rows.html", **of_rows)),
+        ("summary", "Summary", _summary(findings, fill)),
+        ("numbers", "The numbers", _numbers(findings, fill)),
+        ("where", "Where it is wrong", _subgroups(findings, fill)),
+        ("map", "On the map", _landscape(findings, landscape, fill)),
+        ("columns", "Columns it goes with", _variables(findings, fill)),
+        ("recalibrators", "Does recalibration help?", _recalibrators(findings, fill)),
+        ("groups", "For whom?", _groups(findings, fill)),
+        ("decisions", "Is it worth it?", _decisions(findings, fill)),
+        ("rows", "What was fitted on which rows", fill("rows.html")),
         ("words", "What the words mean", render("words.html")),
         ("methods", "How it was computed", render("methods.html")),
-        ("limits", "What this report does not say", render("limits.html", **limits)),
+        ("limits", "What this report does not say", fill("limits.html")),
         ("files", "The files, and how to make them again", files),
     ]
-    return render(
+    return fill(
         "page.html",
         name=dataset.name,
         drawing_rules=Markup(page_rules()),
         script=None if landscape is None else Markup(landscape_script("still", "page")),
-        rows=view.rows,
-        n_calibration=n_calibration,
-        n_classes=dataset.n_classes,
         map_name=None if embedding is None else embedding.label,
-        view=view,
-        target=view.target_name,
-        verdict=findings.verdict,
         sections=sections,
         version=version,
         digest=digest,
     )
 
 
-def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def _summary(findings: Findings, fill: Fill) -> Markup:
     """Say on one page what the sections come to."""
     result, is_top = findings.comparison, findings.view.target == TOP_LABEL
     conclusions = [("where", findings.remaining)]
@@ -148,56 +139,42 @@ def _summary(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     conclusions.append(("decisions", findings.reward_sentence))
     tiles = [item.name for item in (TILES if findings.view.is_local else GLOBAL_TILES)]
     table = metric_table(findings.summary, findings.chance).set_index("metric", drop=False)
-    return render(
+    return fill(
         "summary.html",
         conclusions=[(section, sentence) for section, sentence in conclusions if sentence],
         tiles=table.loc[tiles].to_dict("records"),
-        picture=drawings.get("landscape", drawings["reliability"]),
-        is_map="landscape" in drawings,
     )
 
 
-def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    summary, curve, band, view = findings.summary, findings.curve, findings.band, findings.view
-    known = None if curve is None else conclude_bandwidths(curve, band, on=view.map_name)
-    return render(
+def _numbers(findings: Findings, fill: Fill) -> Markup:
+    curve, on = findings.curve, findings.view.map_name
+    return fill(
         "numbers.html",
-        values=metric_table(summary, findings.chance).to_dict("records"),
-        n_rows=summary.n_rows,
-        chance=findings.chance,
-        why_no_chance=findings.missing.get("chance", ""),
-        reliability=drawings["reliability"],
-        curve=drawings.get("bandwidth"),
-        bandwidths=known,
-        has_band=band is not None,
+        values=metric_table(findings.summary, findings.chance).to_dict("records"),
+        bandwidths=None if curve is None else conclude_bandwidths(curve, findings.band, on=on),
         why_no_curve=missing(findings.missing["map"]) if curve is None else "",
     )
 
 
-def _subgroups(findings: Findings) -> Markup:
+def _subgroups(findings: Findings, fill: Fill) -> Markup:
     search = findings.search
     table = subgroup_table(findings.view, search, findings.gains).head(MAX_SHOWN).to_dict("records")
     texts = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in texts.items()}
-    return render(
+    return fill(
         "subgroups.html",
         subgroups=[
             words
             | {
-                "sign": subgroup.sign,
+                "of": subgroup,
                 "made_name": generated_name(subgroup) if subgroup.name else "",
-                "note": subgroup.note,
-                "within": None if subgroup.within is None else subgroup.within + 1,
                 "made_of": made_of.get(number, ""),
                 "examples": _examples(findings, subgroup),
             }
             for number, (words, subgroup) in enumerate(zip(table, search.subgroups, strict=False))
         ],
         tried=search.sentence if search.subgroups else findings.verdict.evidence,
-        average=search.gap if search.against == "average" else None,
-        vector=findings.vector_sentence,
         n_hidden=len(search.subgroups) - MAX_SHOWN,
-        is_local=findings.view.is_local,
     )
 
 
@@ -227,38 +204,29 @@ def _examples(findings: Findings, subgroup: Subgroup) -> list[dict[str, object]]
     return shown
 
 
-def _landscape(
-    findings: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]
-) -> Markup:
+def _landscape(findings: Findings, landscape: LandscapePicture | None, fill: Fill) -> Markup:
     local, on, embedding = findings.summary.local, findings.picture_map, findings.embedding
     if landscape is None or on is None or embedding is None or local is None:
         return missing(findings.missing["map"])
     layers = still_layers(landscape, curve=findings.curve, band=findings.band)
-    return render(
+    return fill(
         "landscape.html",
         sentence=scene_of(findings, local, on).sentence,
-        gamma=findings.view.gamma,
         limit=number_text.with_points(landscape.scale.limit),
-        kernel_map=embedding.description,
         drawn_map=None if on is embedding else on.label,
         has_outlines=bool(landscape.regions),
-        still=drawings["landscape"],
         layers=[layer.as_text() for layer in layers],
     )
 
 
-def _variables(findings: Findings) -> Markup:
+def _variables(findings: Findings, fill: Fill) -> Markup:
     frame = findings.variables
     if frame.empty:
         return missing("These data hold no column to look along.")
-    return render(
-        "variables.html",
-        variables=frame.head(_VARIABLES).to_dict("records"),
-        n_variables=len(frame),
-    )
+    return fill("variables.html", variables=frame.head(_VARIABLES).to_dict("records"))
 
 
-def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def _recalibrators(findings: Findings, fill: Fill) -> Markup:
     result = findings.comparison
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
@@ -276,12 +244,10 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
         saved = describe(result.recalibrators[order[0]].to_bytes()).sentence
     except InputError:
         saved = ""
-    calibration, top_label = findings.view.dataset.calibration, findings.view.target == TOP_LABEL
-    return render(
+    top_label = findings.view.target == TOP_LABEL
+    return fill(
         "recalibrators.html",
-        n_calibration=0 if calibration is None else len(calibration),
-        n_rows=len(findings.view.evaluation),
-        target=None if top_label else findings.view.target_name,
+        is_top_label=top_label,
         by=by,
         names=result.names,
         about_predictions=about_predictions(result.most_probable),
@@ -294,16 +260,12 @@ def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
             item.title for item in shown if item.has_interval and item.name not in result.low
         ],
         has_groups=WORST_CELL.name in result.table,
-        group_column=findings.group_column,
-        min_group_size=findings.min_group_size,
         paired=paired,
         differences={
             name: [(item, *difference(item, name)) for item in paired]
             for name in order
             if name != first
         },
-        ranking=drawings["recalibrators"],
-        curves=drawings.get("bandwidth_by_method"),
     )
 
 
@@ -315,29 +277,24 @@ def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, floa
     return value, low, high
 
 
-def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def _groups(findings: Findings, fill: Fill) -> Markup:
     if findings.group_table is None or not findings.group_reports:
         return missing(findings.missing.get("groups", ""))
     first, report = next(iter(findings.group_reports.items()))
     methods = findings.group_table.rename_axis("method").reset_index().to_dict("records")
-    return render(
+    return fill(
         "groups.html",
-        column=findings.group_column,
         n_groups=len(report),
-        n_rows=len(findings.view.evaluation),
-        drawing=drawings["groups"],
         groups=report.head(_GROUPS).to_dict("records"),
         n_hidden=len(report) - _GROUPS,
         first=first,
         methods=methods,
-        min_group_size=findings.min_group_size,
         conclusion=conclude_groups(findings.group_reports, findings.min_group_size),
     )
 
 
-def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    settings = findings.settings
-    u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
+def _decisions(findings: Findings, fill: Fill) -> Markup:
+    u = findings.settings.unsure_cost
     numbers = {"reward": "reward", "gain": "gain", "low": "gain_low", "high": "gain_high"}
     methods = [
         {
@@ -348,15 +305,8 @@ def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         }
         for name, item in findings.rewards_at_costs.items()
     ]
-    return render(
+    return fill(
         "decisions.html",
-        sentence=findings.reward_sentence,
-        retraining=findings.retraining_sentence,
         first=methods[0]["name"],
         methods=sorted(methods, key=lambda item: -item["reward"]),
-        wrong_cost=settings.wrong_cost,
-        unsure_cost=u,
-        ratio=ratio,
-        n_rows=len(findings.view.evaluation),
-        drawing=drawings["decisions"],
     )

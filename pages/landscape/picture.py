@@ -21,7 +21,7 @@ from lore_core import Dataset, Embedding
 from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
-from lore_core.figures.browser.landscape import EveryRow, GammaFields, every_row, pack, packed_rows
+from lore_core.figures.browser.landscape import EveryRow, GammaFields, pack, packed_rows
 from lore_core.figures.map_layout import FAINT
 from lore_core.figures.pictures.landscape import outlined_region, row_colors, row_hovers
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
@@ -240,7 +240,7 @@ def map_rows(scene: Scene, key: str, fields: FieldParts | None) -> MapRows:
 def rows_of(scene: Scene) -> EveryRow:
     """Return all evaluation rows as a map takes them."""
     view = scene.view
-    return every_row(view.evaluation, view.target_rows, view.target, scene.errors, scene.points)
+    return EveryRow(view.evaluation, view.target, view.target_rows, scene.errors, scene.points)
 
 
 def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:

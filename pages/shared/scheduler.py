@@ -44,6 +44,8 @@ _news = threading.Condition()
 _runs: list[float] = []
 _waiting: list[tuple[float, int]] = []
 _numbers = count()
+#: Pages that wait for work elsewhere.
+_awaiting: list[object] = []
 #: What is done when no page runs, by what it is for.
 _idle_work: OrderedDict[Hashable, Callable[[], object]] = OrderedDict()
 #: Set once a page has run.
@@ -74,7 +76,11 @@ def release_slot() -> Iterator[None]:
         yield
         return
     _leave_slot()
-    yield
+    _awaiting.append(page := object())
+    try:
+        yield
+    finally:
+        _awaiting.remove(page)
     _thread.began = _take_slot(is_step=True)
 
 
@@ -139,13 +145,17 @@ def _work_when_idle() -> None:
     while True:
         with _news:
             _news.wait_for(lambda: _idle_work)
-            while _news.wait_for(lambda: _runs or _waiting, _IDLE_SECONDS):
-                _news.wait_for(lambda: not (_runs or _waiting))
+            while _news.wait_for(_is_busy, _IDLE_SECONDS):
+                _news.wait_for(lambda: not _is_busy(), _IDLE_SECONDS)
             _, function = _idle_work.popitem()
         try:
             function()
         except Exception:  # any bug of idle work must not end the thread; it is printed
             traceback.print_exc()
+
+
+def _is_busy() -> bool:
+    return bool(_runs or _waiting or _awaiting)
 
 
 def is_page_running() -> bool:

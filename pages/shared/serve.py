@@ -53,6 +53,11 @@ def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -
         signal.signal(number, _end)
     if os.name == "posix":
         _start_guard()
+    # Other processes load their modules while Streamlit loads its own.
+    sys.path.insert(0, str(Path(arguments[1]).parent))  # as Streamlit does
+    from lore_core.data import processes  # found there, if it is not installed
+
+    processes.preload(processes.DASHBOARD)
     main(list(arguments), prog_name="streamlit")
 
 

@@ -10,17 +10,12 @@ import lore_core as lore
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory, write_classifier):
-    folder = tmp_path_factory.mktemp("runs") / "two_runs"
-    folder.mkdir()
+def test_runs_are_compared_and_saved(open_app, tmp_path_factory, write_classifier):
+    runs = tmp_path_factory.mktemp("runs") / "two_runs"
+    runs.mkdir()
     for seed in range(2):
-        write_classifier(folder / f"seed{seed}_cal.npz", 300, 10 + seed)
-        write_classifier(folder / f"seed{seed}_test.npz", 300, 20 + seed)
-    return folder
-
-
-def test_runs_are_compared_and_saved(open_app, runs):
+        write_classifier(runs / f"seed{seed}_cal.npz", 300, 10 + seed)
+        write_classifier(runs / f"seed{seed}_test.npz", 300, 20 + seed)
     app = open_app("runs", bins=5, gamma=1.0)
     box = app.page.get_by_role("textbox", name="Directory of runs on this machine")
     box.fill(str(runs))

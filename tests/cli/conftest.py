@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import pytest
@@ -17,13 +16,6 @@ def dataset():
 def file(dataset, tmp_path_factory):
     path = tmp_path_factory.mktemp("cli") / "planted.npz"
     lore.save_npz(dataset, path)
-    return str(path)
-
-
-@pytest.fixture(scope="session")
-def undivided(dataset, tmp_path_factory):
-    path = tmp_path_factory.mktemp("cli") / "undivided.npz"
-    lore.save_npz(dataclasses.replace(dataset, split=None), path)
     return str(path)
 
 

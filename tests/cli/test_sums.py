@@ -22,11 +22,6 @@ def parts(dataset, tmp_path_factory):
     return str(folder / "part-*.parquet")
 
 
-def test_several_files_are_not_isolated(parts, refuses):
-    refuses("'--isolate' is for one file", "metrics", parts, "--isolate", "--cells", "1000")
-    refuses("does not exist", "metrics", "missing.parquet", "--isolate")
-
-
 def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, refuses):
     kept = tmp_path / "kept"
     found = run_json("metrics", parts, "--sums", kept, "--bins", 5, "--draws", 39)
@@ -42,6 +37,8 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, refuses):
     for options, said in ((["--bins", "6"], "'--bins' must be 5"), (["--map", "pca-1"], "pca-2")):
         options = ["--bins", "5", *options]
         refuses(said, "metrics", parts, "--sums", kept, *options)
+    refuses("'--isolate' is for one file", "metrics", parts, "--isolate", "--cells", "1000")
+    refuses("does not exist", "metrics", "missing.parquet", "--isolate")
 
 
 def test_a_curve_of_sums(run, parts, tmp_path):
@@ -52,7 +49,7 @@ def test_a_curve_of_sums(run, parts, tmp_path):
     assert (numbers["alce_at_least"] <= numbers["alce_at_most"]).all()
 
 
-def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
+def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     said = run("metrics", parts, "--draws", 39)
     assert "guaranteed" in said
@@ -60,10 +57,6 @@ def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
     said = run("metrics", parts, "--map", "none", "--draws", 0)
     assert "ECE" in said
     assert "guaranteed" not in said
-
-
-def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, refuses):
-    monkeypatch.setattr(source, "EXACT_ROWS", 100)
     table = tmp_path / "map.csv"
     said = run("landscape", parts, "--bins", 3, "--gamma", 1, "--bin", "worst", "-o", table)
     assert "no more than" in said
@@ -123,21 +116,16 @@ def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features,
     assert fitted.feature_maps[0]["map"].transform(rows.features).shape == (300, dimensions)
 
 
-@pytest.fixture
-def days(tmp_path):
+def test_batches_are_kept_and_a_change_is_told(run, run_json, tmp_path, capsys, refuses):
     rng = np.random.default_rng(1)
-    folder = tmp_path / "days"
-    folder.mkdir()
+    days = tmp_path / "days"
+    days.mkdir()
     for day in (1, 2, 10):
         p, z = rng.uniform(0.02, 0.98, 1500), rng.normal(size=(1500, 2))
         frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": z[:, 0], "f_b": z[:, 1]})
         reported = np.where((day == 10) & (z[:, 0] > 0), 1 - p, p)
         frame["label"] = np.where(rng.random(1500) < reported, "yes", "no")
-        frame.to_parquet(folder / f"day-{day}.parquet")
-    return folder
-
-
-def test_batches_are_kept_and_a_change_is_told(run, run_json, days, tmp_path, capsys, refuses):
+        frame.to_parquet(days / f"day-{day}.parquet")
     saved = tmp_path / "kept"
     early = [days / "day-1.parquet", days / "day-2.parquet"]
     text = run("watch", saved, *early, "--bins", 5, "--draws", 199)

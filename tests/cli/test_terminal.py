@@ -67,6 +67,10 @@ class TestExitCodes:
             ("check", "a limit must be given"),
             ("watch --sums s", "'--sums' is not needed"),
             ("compare --against x.npz", r"are for \.parquet files"),
+            ("app --no-cache missing.npz", "that exists, of a readable kind .*; got 'missing.npz'"),
+            ("app --no-cache a.docx", r"of a readable kind \(\.npz, .csv,.*\); got 'a\.docx'"),
+            ("app --no-cache --port 0", r"'port' must be a whole number in \[1, 65535\]; got 0"),
+            ("app --no-cache --port 70000", r"in \[1, 65535\]; got 70000"),
         ],
     )
     def test_what_the_user_can_fix_is_1_and_one_sentence(self, file, capsys, arguments, message):

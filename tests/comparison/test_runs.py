@@ -161,7 +161,7 @@ def test_differences_to_another_method_turn_their_sign():
         compared(a=[1.0]).values("NLL")
 
 
-def test_one_run_has_no_interval_and_no_winner():
+def test_the_best_must_beat_every_other_beyond_chance():
     result = compared(a=[0.3], b=[0.1])
     found = result.difference()
     assert found.mean.loc["b", "ECE"] == pytest.approx(-0.2)
@@ -169,9 +169,6 @@ def test_one_run_has_no_interval_and_no_winner():
     assert result.best() == {}
     runs = compared(a=[1.0, 2.0], b=[2.0, 3.0]).runs.rename(columns={"ECE": "accuracy"})
     assert RunsComparison(runs).best() == {}
-
-
-def test_the_best_must_beat_every_other_beyond_chance():
     rng = np.random.default_rng(0)
     run = rng.normal(0, 0.1, 30)  # shared by all methods: pairs do not see it
     far, near = 0.3 + run, 0.1 + run + rng.normal(0, 0.01, 30)

@@ -66,11 +66,6 @@ def dataset():
     return digits()
 
 
-@pytest.fixture(scope="module")
-def other_seed():
-    return digits(1)
-
-
 def sideways(dataset):
     return (dataset.metadata["corruption"] == "rotated 90°").to_numpy()
 
@@ -90,7 +85,8 @@ def test_the_rows_are_their_source_images_and_on_one_side_alone(dataset):
         assert 0.06 < sideways(part).mean() < 0.10
 
 
-def test_globally_calibrated_locally_not(dataset, other_seed):
+def test_globally_calibrated_locally_not(dataset):
+    other_seed = digits(1)
     for evaluation in (dataset.evaluation, other_seed.evaluation):
         confidence, outcome = evaluation.confidence, evaluation.outcome
         turned = sideways(evaluation)

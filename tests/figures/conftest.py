@@ -1,6 +1,3 @@
-import json
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,9 +117,3 @@ def charts(dataset, table, errors, field, curves, points, runs):
         "names": draw.variable_figure(sites, name=NASTY[0], **look),
         "grid": draw.variable_grid_figure(grid, **pair, **look),
     }
-
-
-@pytest.fixture
-def strings():
-    text = re.compile(r'"(?:[^"\\]|\\.)*"')
-    return lambda figure: [json.loads(found) for found in text.findall(figure.to_json())]

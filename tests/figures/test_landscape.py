@@ -204,13 +204,10 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
 
 
 class Test3D:
-    @pytest.fixture
-    def space(self, points):
-        return np.column_stack([points, points.sum(axis=1)])
-
     @pytest.mark.parametrize("mode", ["light", "dark"])
     @pytest.mark.parametrize("value", ["signed", "absolute"])
-    def test_points_carry_their_row_and_error(self, space, drawn, errors, mode, value):
+    def test_points_carry_their_row_and_error(self, points, drawn, errors, mode, value):
+        space = np.column_stack([points, points.sum(axis=1)])
         chart = landscape_3d_figure(drawn, space, value=value, **COMMON)
         chart = dataclasses.replace(chart, mode=mode)
         trace, alone = chart.figure.data
@@ -316,8 +313,7 @@ class TestColoursByAColumn:
         assert [words for _, words in colors.ticks] == [
             f"{at:.3g}" for at in (low, (low + high) / 2, high)
         ]
-
-    def test_sizes_of_many_orders_are_drawn_by_their_logarithm(self):
+        # Sizes of many orders of magnitude lie there by their logarithm.
         colors = row_colors("n", pd.Series(np.logspace(0, 4, 201)))
         assert colors.values[100] == pytest.approx(0.5)
         assert float(colors.ticks[1][1]) == pytest.approx(100, rel=0.05)

@@ -51,12 +51,9 @@ def test_the_script_is_one_scope_of_all_files_without_clashes(last):
 
 
 class TestSelection:
-    @pytest.fixture
-    def selection(self):
+    def test_each_part_adds_or_takes_away(self):
         square = lore.Region((0.0, 2.0, 2.0, 0.0), (0.0, 0.0, 2.0, 2.0))
-        return Selection(((1, square), (-1, lore.Region.box([1, 3], [1, 3]))))
-
-    def test_each_part_adds_or_takes_away(self, selection):
+        selection = Selection(((1, square), (-1, lore.Region.box([1, 3], [1, 3]))))
         points = [(0.5, 0.5), (1.5, 1.5), (1.5, 0.5), (2.5, 2.5)]
         assert selection.contains(points).tolist() == [True, False, True, False]
         assert Selection.from_text(selection.text) == selection
@@ -89,24 +86,15 @@ class TestSelection:
             Selection.from_text(text)
 
 
-@pytest.fixture
-def chart(table):
-    return reliability_figure(table, rows="300 rows")
-
-
-@pytest.fixture
-def displayed(monkeypatch):
-    shown = []
+def test_in_a_notebook_or_as_html(table, monkeypatch):
+    displayed = []
     display = ModuleType("IPython.display")
-    display.display = lambda data, raw: shown.append(data if raw else None)
+    display.display = lambda data, raw: displayed.append(data if raw else None)
     shell = ModuleType("IPython")
     shell.get_ipython = lambda: None
     monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    return shown
-
-
-def test_in_a_notebook_or_as_html(chart, displayed, monkeypatch):
+    chart = reliability_figure(table, rows="300 rows")
     plotly = "application/vnd.plotly.v1+json"
     monkeypatch.setattr(pio.renderers, "default", "plotly_mimetype")
     chart._ipython_display_()
@@ -132,12 +120,8 @@ def data():
     return lore.demo.synthetic(600).dataset
 
 
-@pytest.fixture(scope="module")
-def widget(data):
-    return lore.landscape(data, lore.embed(data.features, "identity"), gamma=0.4)
-
-
-def test_the_widget_holds_every_row_and_selects_them(widget, data):
+def test_the_widget_holds_every_row_and_selects_them(data):
+    widget = lore.landscape(data, lore.embed(data.features, "identity"), gamma=0.4)
     (layer,) = widget.layers
     assert layer["name"] == "all confidences together"
     assert widget.gamma == 0.4

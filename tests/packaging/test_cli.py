@@ -44,29 +44,6 @@ def test_the_installed_command_is_this_one_and_finds_the_dashboard():
     assert (app.parent / ".streamlit" / "config.toml").is_file()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--data", "missing.npz"], "that exists, of a readable kind .*; got 'missing.npz'"),
-        (["--data", "notes.docx"], r"of a readable kind \(.npz, .csv,.*\); got 'notes.docx'"),
-        (["--port", "0"], r"'port' must be a whole number in \[1, 65535\]; got 0"),
-        (["--port", "70000"], r"'port' must be a whole number in \[1, 65535\]; got 70000"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_1(
-    arguments, message, served, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes.docx").write_text("no data")
-    assert cli.main(["app", *arguments]) == 1
-    out, error = capsys.readouterr()
-    assert not out
-    assert error.startswith("lore: ")
-    assert error.count("\n") == 1
-    assert re.search(message, error)
-    assert not served
-
-
 @pytest.mark.slow
 def test_demo_writes_what_app_opens(tmp_path, capsys):
     for name in ("demo.csv", "no/such/folder/demo.npz"):

@@ -58,13 +58,6 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.02)
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows") / "rows.npz"
-    lore.save_npz(lore.demo.synthetic(80_000).dataset, path)
-    return path
-
-
 def told(page):
     if page.named("button", "stop_fit_methods") is None:
         return ""
@@ -76,7 +69,9 @@ def is_at_work(page):
     return "LoRe" in told(page)
 
 
-def test_a_fit_is_cancelled_begun_again_left_and_shared(rows, tmp_path):
+def test_a_fit_is_cancelled_begun_again_left_and_shared(tmp_path_factory, tmp_path):
+    rows = tmp_path_factory.mktemp("rows") / "rows.npz"
+    lore.save_npz(lore.demo.synthetic(80_000).dataset, rows)
     with serving(tmp_path / "log.txt", rows) as server:
 
         def workers():

@@ -18,20 +18,13 @@ from streamlit.testing.v1 import AppTest
 from lore_core import Dataset
 from lore_core.dashboard.worker_pool import POOL
 from pages.shared.store import Loaded, store
+from tests.synthetic import unpacked
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 CONTROLS = (
     *("selectbox", "multiselect", "text_input", "text_area", "number_input"),
     *("slider", "select_slider", "toggle", "button_group"),
 )
-
-
-def unpacked(content: bytes) -> dict:
-    length = int.from_bytes(content[-4:], "little")
-    header = json.loads(content[-4 - length : -4])
-    for name, (kind, place, size) in header.pop("arrays").items():
-        header[name] = np.frombuffer(content, f"<{kind}", size, place)
-    return header
 
 
 class Page:

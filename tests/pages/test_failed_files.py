@@ -76,14 +76,20 @@ def every_page():
     return check
 
 
-def test_a_server_started_with_a_file_that_cannot_be_read(open_page, tmp_path, every_page):
-    page = open_page("data", arguments=started_with(log(tmp_path)))
+@pytest.mark.parametrize("at_start", [True, False])
+def test_a_file_that_cannot_be_read(open_page, tmp_path, every_page, at_start):
+    page = open_page("data", arguments=started_with(log(tmp_path))) if at_start else None
+    if page is None:  # while only the demo is shown
+        page = open_page("data")
+        assert DEMO in page.text
+        page.read_path(log(tmp_path))
     (sentence,) = page.errors
     assert "run.json" in sentence.replace("\\", "")
     shows_no_numbers(page)
-    assert page.app.query_params.get("data") is None
-    every_page(page)
-    assert not [item for item in page.app.button if item.label.startswith("Open ")]
+    if at_start:
+        assert page.app.query_params.get("data") is None
+        every_page(page)
+        assert not [item for item in page.app.button if item.label.startswith("Open ")]
     page.press("Show the demo")
     assert page.errors == []
     assert DEMO in page.text
@@ -123,18 +129,6 @@ def test_a_link_to_a_demo_finds_it_on_any_server(open_page, name):
     assert page.errors == []
     assert link_of(page) == name
     assert {"synthetic": "synthetic", "digits": DEMO}[name] in page.text
-
-
-def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path):
-    page = open_page("data")
-    assert DEMO in page.text
-    page.read_path(log(tmp_path))
-    (sentence,) = page.errors
-    assert "run.json" in sentence.replace("\\", "")
-    shows_no_numbers(page)
-    page.press("Show the demo")
-    assert page.errors == []
-    assert page.go("overview").app.metric
 
 
 def test_what_fails_while_other_data_are_shown(open_page, made):

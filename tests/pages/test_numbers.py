@@ -95,9 +95,7 @@ def test_overview_without_features_shows_what_is_global(open_page, made):
     rows = dataset.evaluation
     nll = lore.negative_log_likelihood(rows.probabilities, rows.labels)
     assert page.metrics["NLL"] == f"{nll:.3f}"
-
-
-def test_overview_shows_no_likelihood_where_only_the_confidence_was_known(open_page, made):
+    # Where only the confidence was known there is no likelihood.
     shown = open_page("overview", made(n_features=0, complete=False)).metrics
     assert shown["NLL"] == shown["Brier"] == "—"
     assert shown["ECE"] != "—"

@@ -14,7 +14,8 @@ def test_marked_rows_are_told(open_page, made, tmp_path):
     dataset = made()
     save_npz(dataset, tmp_path / "own.npz")
     given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
-    page = open_page("landscape", arguments=[*given, "--selection", str(tmp_path / "marked.npy")])
+    arguments = [*given, "--selection", str(tmp_path / "marked.npy")]
+    page = open_page("landscape", arguments=arguments)
     assert not heard(tmp_path, len(dataset)).any()
     page.set("find", "confidence > 0.7")
     wanted = rows_with(dataset, "confidence > 0.7") & dataset.in_split(EVALUATION)
@@ -24,12 +25,8 @@ def test_marked_rows_are_told(open_page, made, tmp_path):
     assert not heard(tmp_path, len(dataset)).any()
     (tmp_path / "marked.npy").write_bytes(b"half of a file")
     assert not heard(tmp_path, len(dataset)).any()
-
-
-def test_of_other_data_nothing_is_told(open_page, made, tmp_path):
-    save_npz(made(), tmp_path / "own.npz")
-    given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
-    arguments = [*given, "--selection", str(tmp_path / "marked.npy")]
-    page = open_page("landscape", made(seed=3), arguments=arguments)
-    page.set("find", "confidence > 0.7")
+    # Of other data nothing is told.
+    (tmp_path / "marked.npy").unlink()
+    other = open_page("landscape", made(seed=3), arguments=arguments)
+    other.set("find", "confidence > 0.7")
     assert not (tmp_path / "marked.npy").exists()

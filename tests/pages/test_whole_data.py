@@ -1,14 +1,12 @@
 import numpy as np
 import pandas as pd
-import pytest
 
 from lore_core.cli import source
 from lore_core.cli.options import SumsOptions
 from lore_core.cli.output import Progress
 
 
-@pytest.fixture
-def given(tmp_path, monkeypatch):
+def test_pages_say_what_is_of_all_rows(open_page, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     for k in range(2):
         p = rng.uniform(0.02, 0.98, 2000)
@@ -26,10 +24,7 @@ def given(tmp_path, monkeypatch):
     assert source.is_large(data, asked)
     (path,) = source.open_whole(data, asked, 1000, tmp_path / "whole", Progress())
     assert len(pd.read_parquet(path)) == 1000
-    return ["app.py", "--data", str(path), "--whole", str(tmp_path / "whole")]
-
-
-def test_pages_say_what_is_of_all_rows(open_page, given):
+    given = ["app.py", "--data", str(path), "--whole", str(tmp_path / "whole")]
     page = open_page("overview", arguments=given)
     assert "500 evaluation + 500 calibration rows, a sample of 4,000" in page.text
     assert "1,000 of 4,000 rows, drawn uniformly" in page.text

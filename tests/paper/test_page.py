@@ -20,12 +20,8 @@ def runs():
     return [run_of(seed, k=2) for seed in range(2)]
 
 
-@pytest.fixture(scope="module")
-def results(runs):
-    return [measure_run(run, SETTING, maps_of(run)) for run in runs]
-
-
-def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs, results):
+def test_every_method_is_measured_on_every_run_with_the_library_s_numbers(runs):
+    results = [measure_run(run, SETTING, maps_of(run)) for run in runs]
     frame = runs_table(results)
     assert len(frame) == 2 * len(pub.IN_THE_PAPER)
     assert set(frame["method"]) == set(pub.IN_THE_PAPER)

@@ -167,8 +167,8 @@ def test_what_is_handed_over_is_checked_again(npz, change):
 def test_a_ctrl_c_while_the_fork_server_imports_says_nothing():
     script = (
         "import os, signal, psutil\n"
-        "from lore_core.reading import isolation\n"
-        "isolation.start_server()\n"
+        "from lore_core.data import processes\n"
+        "processes.preload(processes.READING)\n"
         "assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "others = psutil.Process().children()\n"

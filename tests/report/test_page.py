@@ -1,6 +1,6 @@
-import base64
 import json
 import re
+from base64 import b64decode
 from html import unescape
 from importlib.resources import files
 
@@ -21,6 +21,7 @@ from lore_core.report.page import missing, render
 from lore_core.shipping import describe
 from lore_core.view.methods import remaining_of
 from lore_core.view.where import overall_of
+from tests.synthetic import unpacked
 
 
 @pytest.fixture(scope="module")
@@ -29,19 +30,8 @@ def index(files, text_of):
 
 
 @pytest.fixture(scope="module")
-def payload(index):
-    (text,) = re.findall(r'id="landscape-data">(.*?)</script>', index, re.DOTALL)
-    return json.loads(text)
-
-
-@pytest.fixture(scope="module")
 def findings(view, settings):
     return examine(view, settings)
-
-
-@pytest.fixture(scope="module")
-def landscape(findings):
-    return live_landscape(findings, landscape_chart(findings))
 
 
 def test_the_page_asks_nobody_and_has_every_section(index, dataset, findings):
@@ -89,18 +79,11 @@ def test_the_summary_says_what_the_sections_come_to(index, findings, view):
         assert f"95 % CI {metric.interval_text(low, high)}" in text
 
 
-def unpacked(text):
-    content = base64.b64decode(text)
-    length = int.from_bytes(content[-4:], "little")
-    header = json.loads(content[-4 - length : -4])
-    for name, (kind, subgroup, size) in header.pop("arrays").items():
-        header[name] = np.frombuffer(content, f"<{kind}", size, subgroup)
-    return header
-
-
-def test_the_slider_holds_the_field(payload, dataset, embedding):
+def test_the_slider_holds_the_field(index, dataset, embedding):
+    (text,) = re.findall(r'id="landscape-data">(.*?)</script>', index, re.DOTALL)
+    payload = json.loads(text)
     layer = payload[0]
-    scene, held = unpacked(layer["scene"]), unpacked(layer["fields"])
+    scene, held = (unpacked(b64decode(layer[part])) for part in ("scene", "fields"))
     gammas, r = scene["gammas"], scene["field"]["resolution"]
     assert 12 <= len(gammas) <= 16
     assert scene["gamma"] == 0.4
@@ -121,12 +104,12 @@ def test_the_slider_holds_the_field(payload, dataset, embedding):
     assert layer["note"].startswith("200 evaluation rows, all confidences together; each point av")
     assert "worst" in payload[1]["name"]
     assert payload[1]["note"].endswith("each point shows the exact signed error there.")
-    scene = unpacked(payload[0]["scene"])
     assert "x" not in scene
     assert len(scene["rings"]) == len(scene["worst"]) <= 30
 
 
-def test_a_bins_field_is_exact(landscape, dataset, embedding):
+def test_a_bins_field_is_exact(findings, dataset, embedding):
+    landscape = live_landscape(findings, landscape_chart(findings))
     rows = dataset.evaluation
     z = embedding.coordinates[dataset.in_split("evaluation")]
     table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=5)
@@ -144,7 +127,7 @@ def test_templates():
     assert missing("<b> & co") == '<p class="missing">&lt;b&gt; &amp; co</p>'
     assert missing(Markup("<b>ours</b>")) == '<p class="missing"><b>ours</b></p>'
     assert isinstance(missing("a"), Markup)  # so another template takes it as it is
-    with pytest.raises(UndefinedError, match="'rows' is undefined"):
+    with pytest.raises(UndefinedError, match="'view' is undefined"):
         render("rows.html")
     folder = files("lore_core.report")
     names = {path.name for path in (folder / "templates").iterdir()}

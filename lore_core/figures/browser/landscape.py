@@ -234,9 +234,10 @@ class LiveLandscape:
             header |= added
             arrays |= columns
         elif self.rows is not None and (
-            self.field is None or len(self.rows) <= MAX_ROWS_WITH_ERRORS
+            self.field is None or len(self.rows.at) <= MAX_ROWS_WITH_ERRORS
         ):
-            added, columns = packed_errors(self.rows.error, self.rows.effective_size)
+            errors = self.rows.errors
+            added, columns = packed_errors(errors.signed, errors.effective_size)
             header |= added
             arrays |= columns
             if self.inside is not None:
@@ -257,16 +258,16 @@ class LiveLandscape:
 
 def packed_rows(rows: EveryRow, key: str) -> bytes:
     """Pack what of rows does not change with γ; ``key`` names it."""
-    header = {"key": key, "classes": list(rows.class_names)}
+    header = {"key": key, "classes": list(rows.dataset.class_names)}
     arrays: dict[str, NDArray[np.generic]] = {
         **{axis: at.astype(np.float32) for axis, at in zip("xyz", rows.at.T, strict=False)},
-        "confidence": np.rint(rows.confidence * 65535).astype(np.uint16),
-        "outcome": rows.outcome.astype(np.uint8),
-        "bin": rows.bin_index.astype(np.uint8),
+        "confidence": np.rint(rows.scores.confidence * 65535).astype(np.uint16),
+        "outcome": rows.scores.outcome.astype(np.uint8),
+        "bin": rows.errors.bin_index.astype(np.uint8),
     }
-    if rows.predicted is not None and rows.label is not None:
-        arrays["predicted"] = rows.predicted.astype(np.uint16)
-        arrays["label"] = rows.label.astype(np.uint16)
+    if rows.target == TOP_LABEL:
+        arrays["predicted"] = rows.dataset.predictions.astype(np.uint16)
+        arrays["label"] = rows.dataset.labels.astype(np.uint16)
     return pack(header, arrays)
 
 
@@ -284,40 +285,13 @@ def _look(mode: Literal["light", "dark"]) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class EveryRow:
-    """Columns of n rows."""
+    """All rows of a map."""
 
+    dataset: Dataset  #: n rows
+    target: str | int  #: The top label, or a class
+    scores: Target  #: Its confidences and outcomes
+    errors: LocalErrors  #: Its local errors
     at: Floats  #: (n, d); places on the map, d 2 or 3
-    confidence: Floats  #: (n,); in [0, 1]
-    outcome: Floats  #: (n,); 1 where it came
-    #: (n,); classes said and true; None where one class is target_rows at.
-    predicted: Ints | None
-    label: Ints | None
-    class_names: tuple[str, ...]  #: Their names
-    bin_index: Ints  #: (n,); confidence bins
-    #: (n,); signed local errors, and n_eff behind each.
-    error: Floats
-    effective_size: Floats
-
-    def __len__(self) -> int:
-        return len(self.at)
-
-
-def every_row(
-    dataset: Dataset, target_rows: Target, target: str | int, errors: LocalErrors, at: Floats
-) -> EveryRow:
-    """Take rows into columns; ``at`` (n, d): their places on the map."""
-    is_top = target == TOP_LABEL
-    return EveryRow(
-        at=at,
-        confidence=target_rows.confidence,
-        outcome=target_rows.outcome,
-        predicted=dataset.predictions if is_top else None,
-        label=dataset.labels if is_top else None,
-        class_names=tuple(dataset.class_names),
-        bin_index=errors.bin_index,
-        error=errors.signed,
-        effective_size=errors.effective_size,
-    )
 
 
 ROWS = "rows"

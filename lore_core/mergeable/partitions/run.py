@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,12 +85,13 @@ def sum_files(
         if not (folder / PLAN).exists():
             plan.save(folder / PLAN)
         paths = [folder / _name(part, tag) for part in parts]
-    n_kept = sum(_saved_sums(path) is not None for path in paths)
-    total, done = sum(part.n_rows for part in parts), 0
+    there = [path is not None and path.exists() for path in paths]
+    total, done, n_kept = sum(part.n_rows for part in parts), 0, 0
 
-    def report(number: int) -> None:
-        nonlocal done
+    def report(number: int, is_kept: bool) -> None:
+        nonlocal done, n_kept
         done += parts[number].n_rows
+        n_kept += is_kept and there[number]
         tell(progress, done / total, f"{done:,} of {total:,} rows summed")
 
     tasks = list(zip(parts, paths, strict=True))
@@ -117,15 +119,15 @@ _Tasks = Sequence[tuple[Partition, Path | None]]
 
 
 def _sums_of_processes(
-    plan: Plan, tasks: _Tasks, n_workers: int, report: Callable[[int], None]
+    plan: Plan, tasks: _Tasks, n_workers: int, report: Callable[[int, bool], None]
 ) -> Iterator[LocalErrorSums]:
     n_done = 0
     for attempt in range(_ATTEMPTS):
         try:
             with joblib.Parallel(n_jobs=n_workers, return_as="generator") as pool:
                 work = joblib.delayed(_sums_of)
-                for sums in pool(work(plan, *task) for task in tasks[n_done:]):
-                    report(n_done)
+                for sums, is_kept in pool(work(plan, *task) for task in tasks[n_done:]):
+                    report(n_done, is_kept)
                     n_done += 1
                     yield sums
             return
@@ -134,26 +136,19 @@ def _sums_of_processes(
                 raise
 
 
-def _saved_sums(path: Path | None) -> LocalErrorSums | None:
-    """Return the sums of a part that a former run kept; None where there are none, or damaged."""
-    try:
-        return None if path is None else LocalErrorSums.load(path)
-    except InputError:
-        return None
-
-
-def _sums_of(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
-    """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
-    sums = _saved_sums(path)
-    if sums is None:
-        sums = plan.sums(part)
-        if path is not None:
-            sums.save(path)
-    return sums
+def _sums_of(plan: Plan, part: Partition, path: Path | None) -> tuple[LocalErrorSums, bool]:
+    """Sum a part, or read what was kept of it, and say whether; ``path``: where, if anywhere."""
+    if path is None:
+        return plan.sums(part), False
+    with suppress(InputError):  # none is there yet, or it is damaged
+        return LocalErrorSums.load(path), True
+    sums = plan.sums(part)
+    sums.save(path)
+    return sums, False
 
 
 def _sums_of_cluster(
-    plan: Plan, tasks: _Tasks, address: str, report: Callable[[int], None]
+    plan: Plan, tasks: _Tasks, address: str, report: Callable[[int, bool], None]
 ) -> Iterator[LocalErrorSums]:
     """Sum parts on the workers of a cluster, each again by another where a worker is lost."""
     require("A cluster", "distributed")
@@ -176,8 +171,8 @@ def _sums_of_cluster(
             for number, task in enumerate(tasks)
         }
         for done in distributed.as_completed(list(waiting), loop=client.loop):
-            sums: LocalErrorSums = done.result()
-            report(waiting.pop(done))
+            sums, is_kept = done.result()
+            report(waiting.pop(done), is_kept)
             yield sums
     except distributed.KilledWorker as error:
         raise MemoryError(
@@ -301,12 +296,9 @@ def _drawn(n_rows: int, n_total: int) -> str:
 
 
 @dataclass(frozen=True)
-class WholeData:
-    """Sums of all rows, and how many files and rows they were."""
+class WholeData(Run):
+    """Sums of all rows, and of how many a sample was drawn."""
 
-    sums: LocalErrorSums
-    plan: Plan
-    n_files: int
     n_drawn: int  #: Rows of the sample
     n_drawn_from: int
 
@@ -339,7 +331,7 @@ def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> li
         paths.append(path)
     n_drawn = sum(len(sample.rows) for _, sample in samples)
     n_drawn_from = sum(sample.n_total for _, sample in samples)
-    whole = WholeData(run.sums, run.plan, run.n_files, n_drawn, n_drawn_from)
+    whole = WholeData(**fields_of(run), n_drawn=n_drawn, n_drawn_from=n_drawn_from)
     _KIND.write(folder / _WHOLE, fields_of(whole))
     return paths
 
