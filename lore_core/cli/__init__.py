@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import importlib
 import os
 import re
@@ -21,8 +20,6 @@ from lore_core.data.errors import InputError, missing, short
 __all__ = ["lore", "main"]
 
 INPUT_ERROR = 1
-#: What the system says where standard output takes no more.
-_UNWRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EBADF)
 INTERRUPTED = 130
 
 #: Command to module. Heavy imports belong inside functions, for fast help and completion.
@@ -66,23 +63,16 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            close = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            if close:
+                ctx.fail(f"No such command '{cmd_name}'. Did you mean '{close[0]}'?")
             return None
         module = importlib.import_module(f"lore_core.cli.{COMMANDS[cmd_name]}")
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            meant = f" Did you mean '{close[0]}'?" if close else ""
-            raise click.UsageError(f"{error.message}{meant}", ctx) from error
 
 
 @click.group(
@@ -128,10 +118,6 @@ def _in_words(error: Exception) -> str | None:
     if isinstance(error, ModuleNotFoundError):
         text = missing("This", error)
         return None if text is None else str(text)
-    if isinstance(error, OSError) and error.errno in _UNWRITTEN and error.filename is None:
-        # (What is left of the output would fail again when Python ends.)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return f"the output cannot be written: {error.strerror}."
     if isinstance(error, OSError) and error.filename is not None:
         return f"'{short(os.fsdecode(error.filename), 81)}' cannot be used: {error.strerror}."
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,11 +103,8 @@ def load_data(
     if data == ("demo-text",):
         return lore.demo.sentences()
     from lore_core.reading.formats import parts_of, sources_of
-    from lore_core.reading.raw_file import RawFile
 
-    stdin = sys.stdin.buffer
-    given = [RawFile("standard input", stdin.read()) if item == "-" else item for item in data]
-    files: list[RawFile] = sources_of(given)
+    files = sources_of(data)
     if len(files) > 2 and all(file.suffix in (".parquet", ".pq") for file in files):
         files = parts_of(files)
     mapping = lore.reading.parse_options(columns)

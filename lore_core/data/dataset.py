@@ -21,8 +21,7 @@ from lore_core.data.defaults import (
     EVALUATION as EVALUATION,
     TOP_LABEL as TOP_LABEL,
 )
-from lore_core.data.display import Displayed
-from lore_core.data.errors import check_choice, listed
+from lore_core.data.errors import check_choice
 from lore_core.data.probabilities import with_confidence
 from lore_core.data.validation import (
     InputError,
@@ -51,7 +50,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Dataset(Displayed):
+class Dataset:
     """A classifier's predictions, the truth, and what is known about each row.
 
     Parameters
@@ -171,17 +170,6 @@ class Dataset(Displayed):
     def __repr__(self) -> str:
         p = "none" if self.features is None else self.features.shape[1]
         return f"Dataset({self.name!r}, rows={len(self):,}, classes={self.n_classes}, features={p})"
-
-    def _parts(self) -> dict[str, Any]:
-        classes = listed(self.class_names, 12)
-        whole: dict[str, Any] = {"name": self.name, "rows": len(self), "classes": classes}
-        for half in (CALIBRATION, EVALUATION) if self.split is not None else ():
-            whole[f"{half} rows"] = int(self.in_split(half).sum())
-        whole |= {"accuracy": self.accuracy, "mean confidence": float(self.confidence.mean())}
-        for name in ("features", "groups", "metadata"):
-            if (table := getattr(self, name)) is not None:
-                whole[name] = f"{table.shape[1]:,} columns"
-        return whole
 
     @property
     def n_classes(self) -> int:

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import Form, fields_of, form_of
 from lore_core.data.arrays import Floats, Ints, Selection
-from lore_core.data.display import Displayed
 from lore_core.data.number_text import percent
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress
@@ -224,7 +223,7 @@ MAPS = get_args(Map)
 
 
 @dataclass(frozen=True, eq=False)
-class Embedding(Displayed):
+class Embedding:
     """Coordinates z = φ2(φ1(x)) on which "similar rows" are close, and the map that made them."""
 
     coordinates: Annotated[Floats, Values(("m", "d"))]  #: (n, d); scaled; read-only
@@ -251,9 +250,6 @@ class Embedding(Displayed):
 
     def __repr__(self) -> str:
         return f"Embedding({self.label!r}, rows={len(self):,})"
-
-    def _parts(self) -> dict[str, Any]:
-        return {"map": self.description, "rows": len(self), "coordinates": self.coordinates}
 
     @property
     def name(self) -> MapName:

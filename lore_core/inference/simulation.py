@@ -12,7 +12,6 @@ from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
-from lore_core.data.display import Displayed
 from lore_core.data.number_text import (
     interval_words,
     neighbours_words,
@@ -87,8 +86,8 @@ class NullBand:
         return draws, draws.mean(axis=0), draws.std(axis=0, ddof=1)
 
 
-@dataclass(frozen=True, repr=False)
-class NullErrors(Displayed):
+@dataclass(frozen=True)
+class NullErrors:
     """Summaries of calibrated data at one bandwidth, draw by draw."""
 
     gamma: float  #: Bandwidth

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.errors import counted
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import as_labels, as_probabilities, check_lengths
 from lore_core.data.weights import as_weights
@@ -20,21 +19,6 @@ def negative_log_likelihood(
     """
     rows = row_nll(*_checked(probabilities, labels))
     return float(np.average(rows, weights=as_weights(weights, len(rows))))
-
-
-def clipping_in_words(probabilities: Floats, labels: Ints, weights: Floats | None = None) -> str:
-    """Return a sentence on rows whose p the NLL clips, with the NLL without that; empty if none."""
-    p = probabilities[np.arange(len(labels)), labels]
-    count = int((p < PROBABILITY_FLOOR).sum())
-    if not count:
-        return ""
-    with np.errstate(divide="ignore"):
-        whole = float(np.average(-np.log(p), weights=weights))
-    return (
-        f"NLL counts p of the true class as {PROBABILITY_FLOOR:g} where it is smaller, in "
-        f"{counted(count, 'row')}; without that it is "
-        f"{f'{whole:.4g}' if np.isfinite(whole) else 'infinite'}."
-    )
 
 
 def brier_score(

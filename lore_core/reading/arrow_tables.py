@@ -29,9 +29,9 @@ from lore_core.reading.columns import (
     refusing_damage,
 )
 from lore_core.reading.images import SIDE, thumbnails
+from lore_core.reading.logs import is_log, rows_of_log
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
-from lore_core.reading.tools import is_log, rows_of_log
 
 #: Bytes of an Arrow file before its first batch.
 _BEFORE_BATCHES = 8
@@ -195,13 +195,10 @@ def _columns(
         return values
 
     nested = [field.name for field in schema if _is_nested(field.type)]
-    if nested and is_log(names):
-        records = pa.table({name: checked(name) for name in names}).to_pylist()
-        if (log := rows_of_log(records)) is not None:
-            return columns_of_records(raw, log[0], notes=log[1])
     if nested:
-        cells = {name: checked(name).to_pylist(maps_as_pydicts="lossy") for name in nested}
-        rows = (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
+        nested = names if is_log(names) else nested
+        cells = pa.table({name: checked(name) for name in nested})
+        rows, notes = rows_of_log(cells.to_pylist(maps_as_pydicts="lossy"))
         inner = columns_of_records(raw, rows)
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
         plain = _columns(raw, what, rest, n_rows, read, **more)
@@ -210,6 +207,7 @@ def _columns(
             shapes={**plain.shapes, **inner.shapes},
             kinds={**plain.kinds, **inner.kinds},
             load=lambda name: (inner if name in inner.shapes else plain).load(name),
+            notes=notes,
         )
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
@@ -256,9 +254,8 @@ def _is_list(kind: Any) -> bool:
 
 def _is_nested(kind: Any) -> bool:
     """Return whether values have named parts, or are lists of such."""
-    types = pa.types
-    is_of_such = types.is_map(kind) or (_is_list(kind) and types.is_struct(kind.value_type))
-    return is_of_such or (types.is_struct(kind) and not _holds_images(kind))
+    kind = kind.value_type if _is_list(kind) else kind
+    return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
 
 def _kind(kind: Any) -> Kind:

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
@@ -21,8 +22,6 @@ ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
-#: z-score of one half, where the other half is as it should be.
-_HALF_Z = 4.5
 #: Share of the rows by which another order of classes must raise the accuracy.
 _MIN_GAIN = 0.1
 #: z-score where only one kind of mistake leads to a finding.
@@ -39,13 +38,9 @@ _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 #: Shares between which columns spread, how many times as far as in the other half is another
 #: scale, and the share of columns that must.
-_TAILS, _OTHER_SCALE, _MOST_COLUMNS = (0.1, 0.9), 8.0, 0.9
-#: Distance of nearly equal rows, in standard deviations a column; directions and rows compared.
-_NEAR, _DIRECTIONS, _MOST_ASKED = 1e-3, 4, 20_000
-#: Most columns whose order is compared: the first and the last.
-_MOST_COMPARED = 1000
-#: Squared z-score above which a column's difference counts no more.
-_LARGEST_COST = 1e6
+_TAILS, _OTHER_SCALE, _MOST_COLUMNS = (0.9, 0.1), 8.0, 0.9
+#: Fewest columns, and most rows of a half, that are compared.
+_FEWEST_COLUMNS, _MOST_COMPARED = 3, 20_000
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
 
@@ -102,7 +97,7 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
     else:
         fine = "Labels fit the probabilities best with the classes as they are."
-        yield _check(CLASS_ORDER, _class_order(dataset, kind), fine)
+        yield _check(CLASS_ORDER, _class_order(dataset), fine)
     if dataset.n_classes == 2:
         yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
@@ -110,7 +105,7 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
             if dataset.features is not None:
-                doubt = _other_features(dataset, (one, two))
+                doubt = _other_scale(dataset.features, (one, two))
                 yield _check(FEATURES, doubt, "Features of both halves are on one scale.")
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
@@ -192,49 +187,24 @@ _SINGLE_KINDS = {
 }
 
 
-def _class_order(dataset: Dataset, kind: str | None) -> str | None:
+def _class_order(dataset: Dataset) -> str | None:
     """Describe classes in another order, in all rows or in those of one half."""
     test = _inversion if dataset.n_classes == 2 else _reordering
-    doubt = test(dataset, _STRICT_Z)
-    if kind not in ("confidence", "correct"):  # which have a check of their own
-        doubt = doubt or _sorted_rows(dataset)
+    doubt = test(dataset)
     if doubt or dataset.split is None:
         return doubt
     for name in (CALIBRATION, EVALUATION):
         rows = dataset.in_split(name)
-        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), _HALF_Z)):
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows))):
             return f"of the {name} rows, {doubt}"
     return None
 
 
-def _sorted_rows(dataset: Dataset) -> str | None:
-    """Describe probabilities that are sorted in every row: columns are ranks, not classes."""
-    p, k = dataset.probabilities, dataset.n_classes
-    if not dataset.complete or np.ptp(p, axis=0).max() < _MIN_GAIN:
-        return None
-    for first, steps in ((0, -np.diff(p, axis=1)), (k - 1, np.diff(p, axis=1))):
-        is_first, stated = dataset.labels == first, p[:, first]
-        if (steps < 0).any():
-            continue
-        share, mean = float(is_first.mean()), float(stated.mean())
-        error = np.sqrt(max(mean * (1 - mean), 1 / len(p)) / len(p))
-        # (Of two classes a model may always predict one; it ranks the rows even so.)
-        ranks = k == 2 and _rank_score(stated, is_first) > _LENIENT_Z
-        if mean - share > (_LENIENT_Z if k > 2 else _STRICT_Z) * error and not ranks:
-            return (
-                f"the probabilities of every row are sorted: P({dataset.class_names[first]}) is "
-                f"the largest, {percent(mean)} in the mean, and {percent(share)} of the rows are "
-                "of that class. Probably they are those of the first ranks (top-k), or of whatever "
-                "is predicted: save them in the order of the classes, or map a confidence."
-            )
-    return None
-
-
-def _inversion(dataset: Dataset, z: float) -> str | None:
+def _inversion(dataset: Dataset) -> str | None:
     """Describe P(y = 1) that is significantly lower where y = 1, if 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
     other, as_read = (row_nll(of, labels).mean() for of in (probabilities[:, ::-1], probabilities))
-    if _rank_score(probabilities[:, 1], labels == 1) > -z or other >= as_read:
+    if _rank_score(probabilities[:, 1], labels == 1) > -_STRICT_Z or other >= as_read:
         return None
     return (
         f"the probabilities fit the labels better the other way round: rows of {names[1]!r} have "
@@ -243,12 +213,12 @@ def _inversion(dataset: Dataset, z: float) -> str | None:
     )
 
 
-def _reordering(dataset: Dataset, z: float) -> str | None:
+def _reordering(dataset: Dataset) -> str | None:
     """Describe labels that fit the probabilities better with the classes in another order."""
     k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
     guessed = dataset.probabilities.argmax(axis=1)
     right, best = guessed == labels, _best_order(labels, guessed, k)
-    if not _is_better(guessed == best[labels], right, z):
+    if not _is_better(guessed == best[labels], right):
         return None
     # (An unusual seed: folds must not depend on the labels' own.)
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
@@ -257,7 +227,7 @@ def _reordering(dataset: Dataset, z: float) -> str | None:
         order_of_others = _best_order(labels[~chosen], guessed[~chosen], k)
         held_out[chosen] = guessed[chosen] == order_of_others[labels[chosen]]
     shifts = [guessed == (labels + step) % k for step in (1, -1)]
-    if not _is_better(max(held_out, *shifts, key=np.sum), right, z):
+    if not _is_better(max(held_out, *shifts, key=np.sum), right):
         return None
     order = [f"{names[i]} for {names[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
     return (
@@ -268,9 +238,9 @@ def _reordering(dataset: Dataset, z: float) -> str | None:
     )
 
 
-def _is_better(moved: Mask, right: Mask, z: float) -> bool:
+def _is_better(moved: Mask, right: Mask) -> bool:
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
-    sure = (gained - lost) > z * np.sqrt(gained + lost)
+    sure = (gained - lost) > _STRICT_Z * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MIN_GAIN * len(right))
 
 
@@ -318,14 +288,21 @@ def _scale(dataset: Dataset) -> str | None:
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
-    named, near = _same_names(dataset, halves, row_id), _near_copies(dataset, halves)
-    if max(named, near) < many:
-        found = f"{counted(near, 'row')} of calibration and evaluation are equal or nearly so."
-        nothing = "No row stands in both calibration and evaluation rows."
-        return Check(OVERLAP, found, "look") if near else Check(OVERLAP, nothing)
-    count, how = (
-        (named, f"have the same '{row_id}'") if named >= many else (near, "are equal or nearly so")
-    )
+    named, keys = _same_names(dataset, halves, row_id), _row_hash(dataset)
+    # (Rows that are alike within a half may be alike across by coincidence.)
+    counts = [keys.iloc[half].value_counts() for half in halves]
+    one, two = (count.index[count == 1] for count in counts)
+    alike = min(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
+    common = len(one.intersection(two))
+    if named >= many:
+        count, how = named, f"have the same '{row_id}'"
+    elif common >= many and common / smaller > 10 * alike:
+        count, how = common, "are equal, value by value"
+    elif common:
+        rows = counted(common, "row")
+        return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
+    else:
+        return Check(OVERLAP, "No row stands in both calibration and evaluation rows.")
     return Check(
         OVERLAP,
         f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
@@ -334,97 +311,19 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     )
 
 
-def _other_features(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
-    """Describe features of one half that are on another scale, or in another order of columns."""
-    features: Floats = np.asarray(dataset.features)
-    ends = features.shape[1] - _MOST_COMPARED // 2
-    columns = np.r_[: min(_MOST_COMPARED // 2, max(ends, 0)), max(ends, 0) : features.shape[1]]
-    one, two = (features[_some(half)][:, columns].astype(np.float64) for half in halves)
-    low, high = (np.array([np.quantile(half, q, axis=0) for half in (one, two)]) for q in _TAILS)
-    some = (high > low).all(axis=0)
-    if not some.any():
+def _other_scale(features: NDArray[np.floating[Any]], halves: tuple[Ints, Ints]) -> str | None:
+    """Describe features of one half that are on another scale."""
+    some_of = [features[half[:: 1 + len(half) // _MOST_COMPARED]] for half in halves]
+    spreads = [np.subtract(*np.quantile(rows, _TAILS, axis=0)) for rows in some_of]
+    varying = np.minimum(*spreads) > 0
+    ratios = np.log(spreads[1][varying] / spreads[0][varying])
+    larger = [(sign * ratios > np.log(_OTHER_SCALE)).mean() for sign in (1, -1) if ratios.size]
+    if len(ratios) < _FEWEST_COLUMNS or max(larger) <= _MOST_COLUMNS:
         return None
-    ratios = np.log((high - low)[1, some] / (high - low)[0, some])
-    for sign, half in ((1, EVALUATION), (-1, CALIBRATION)):
-        if (sign * ratios > np.log(_OTHER_SCALE)).mean() > _MOST_COLUMNS:
-            times = np.exp(np.median(sign * ratios))
-            return (
-                f"features of {half} rows spread {times:.3g} times as far as those of the other "
-                "half, in nearly all columns. Scale both alike."
-            )
-    from scipy import optimize
-
-    costs = np.minimum(_column_costs(one, two), _LARGEST_COST)
-    order = optimize.linear_sum_assignment(costs)[1]
-    rows = np.arange(len(costs))
-    as_read, *others = (float(np.median(costs[rows, to])) for to in (rows, order, rows[::-1]))
-    # (Standardised columns differ in nothing but their correlations.)
-    related = [_correlations(half) for half in (one, two)]
-    turned, size = related[1][::-1, ::-1], 1 / len(one) + 1 / len(two)
-    kept, back = (float(((related[0] - r) ** 2).mean() / size) for r in (related[1], turned))
-    if _explains(as_read, min(others), _STRICT_Z**2) or _explains(kept, back, _STRICT_Z):
-        return (
-            "feature columns of both halves differ (by mean, spread or correlations), and fit much "
-            "better in another order. Save the columns in one order, or with their names."
-        )
-    return None
-
-
-def _correlations(rows: Floats) -> Floats:
-    """Return the correlations of columns, 0 of a constant one."""
-    away = (rows - rows.mean(axis=0)) / np.maximum(rows.std(axis=0), 1e-150)
-    return np.asarray(away.T @ away / len(rows))
-
-
-def _explains(as_read: float, otherwise: float, times: float) -> bool:
-    """Return whether columns are unlike as read, and so many times as much alike in other order."""
-    return as_read > times and otherwise < as_read / times
-
-
-def _some(half: Ints) -> Ints:
-    """Return every k-th row, as many as are compared."""
-    return half[:: -(-len(half) // _MOST_ASKED)]
-
-
-def _column_costs(one: Floats, two: Floats) -> Floats:
-    """Return the mean of squared z-scores of mean and spread, of each column and each other."""
-    n, m = len(one), len(two)
-    v, w = (np.maximum(half.var(axis=0), 1e-300) for half in (one, two))
-    means = (one.mean(axis=0)[:, None] - two.mean(axis=0)) ** 2 / (v[:, None] / n + w / m)
-    spreads = (np.log(v)[:, None] - np.log(w)) ** 2 / (2 / n + 2 / m)
-    return np.asarray(means + spreads) / 2
-
-
-def _near_copies(dataset: Dataset, halves: tuple[Ints, Ints]) -> int:
-    """Count rows of the smaller half near one of the other, unless many are near in their own."""
-    from scipy.spatial import KDTree
-
-    parts = [part for part in (dataset.probabilities, dataset.features) if part is not None]
-    scales = [np.maximum(part.std(axis=0, dtype=np.float64), 1e-12) for part in parts]
-    width = sum(map(len, scales))
-    radius = _NEAR * np.sqrt(width)
-    # (Rows that are near are near in a few directions, too.)
-    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(width, min(width, _DIRECTIONS))))[0]
-    split = np.split(axes, np.cumsum([len(scale) for scale in scales])[:-1])
-    known = zip(parts, split, scales, strict=True)
-    places = sum(np.asarray(part @ (axis / scale[:, None])) for part, axis, scale in known)
-    assert isinstance(places, np.ndarray)
-    smaller, larger = sorted(halves, key=len)
-    asked = _some(smaller)
-
-    def count(others: Ints, nearest: int) -> int:
-        tree = KDTree(places[others])
-        near = tree.query(places[asked], [nearest], distance_upper_bound=radius)[1][:, 0]
-        some = np.flatnonzero(near < len(others))
-        one, two = asked[some], others[near[some]]
-        squares = sum(
-            (((part[one] - part[two]) / scale) ** 2).sum(axis=1)
-            for part, scale in zip(parts, scales, strict=True)
-        )
-        return int(((squares <= radius**2) & (dataset.labels[one] == dataset.labels[two])).sum())
-
-    across, within = count(larger, 1), count(smaller, 2)
-    return across * len(smaller) // len(asked) if across > 10 * within else 0
+    return (
+        f"features of {EVALUATION} rows spread {np.exp(np.median(ratios)):.3g} times as far as "
+        "those of the other half, in nearly all columns. Scale both alike."
+    )
 
 
 def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int:
@@ -439,6 +338,16 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
     both = pd.concat([one, two], axis=1, join="inner")
     same = bool((both[0] == both[1]).all()) and both[0].nunique() > 1
     return len(both) if same and len(both) >= _MIN_ROWS else 0
+
+
+def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
+    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
+    hashes = [
+        pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
+        for part in parts
+        if part is not None
+    ]
+    return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
 
 
 def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:

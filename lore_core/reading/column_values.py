@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,20 +194,6 @@ def _indices(values: _Values, classes: Classes) -> _OfDistinct:
     if numbers is not None:
         return _from_numbers(values, numbers, names, count)
     return _from_texts(values, classes, count)
-
-
-def check_zeros(
-    columns: Columns, label: str, labels: pd.Series[Any], names: Collection[str]
-) -> None:
-    """Refuse labels ``007`` and ``7``, which are one number, unless classes are called so."""
-    texts = {text for value in labels.unique() if (text := label_text(value)) not in names}
-    numbers = Counter(map(_number, texts))
-    twice = [text for text in texts if numbers[_number(text)] > 1]
-    if any(re.match(r"0\d", text) for text in twice):
-        raise InputError(
-            f"{columns.called(label)} must tell classes apart by more than zeros; got "
-            f"{listed(sorted(twice), 6)}, which are one number. Give class_names, or rename them."
-        )
 
 
 def _number(text: str) -> str:

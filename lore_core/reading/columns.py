@@ -20,8 +20,6 @@ from lore_core.reading.raw_file import RawFile
 _MAX_COLUMNS = 10_000
 #: Largest declared size that is read (against zip bombs).
 MAX_BYTES = 8 * 2**30
-#: A share as text; a column is read so if all its cells are.
-PERCENTAGE = r"\s*\d+(?:\.\d+)?\s*%\s*"
 #: Deepest nesting of records.
 _MAX_DEPTH = 4
 #: What a column holds, as far as the file says.
@@ -183,7 +181,7 @@ class Columns:
         texts = values.astype(object)
         numbers = pd.to_numeric(texts, errors="coerce")
         bad = (numbers.isna() & texts.notna()).to_numpy()
-        if bad.all() and texts.astype(str).str.fullmatch(PERCENTAGE).all():
+        if bad.all() and texts.astype(str).str.fullmatch(r"\s*[\d.]+\s*%\s*").all():
             return texts.astype(str).str.rstrip("% ").astype(np.float64).to_numpy() / 100
         if bad.any():
             value = texts[bad].iloc[0]
@@ -253,39 +251,28 @@ def columns_of_values(
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     for name, value in record.items():
-        found = _labelled(value) if isinstance(value, list) else value
-        if isinstance(found, dict) and found.keys() >= _VECTOR:
-            yield f"{prefix}{name}", _dense(found)
+        found = _labelled(value) if isinstance(value, list) and value else value
+        if isinstance(found, dict) and found.get("type") == 1 and "values" in found:
+            yield f"{prefix}{name}", found["values"]  # a dense vector of Spark
         elif isinstance(found, dict) and depth < _MAX_DEPTH:
             yield from _flat(found, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
 
 
-#: Keys of Spark's vectors, dense or sparse.
-_VECTOR = {"type", "values"}
-
-
-def _dense(vector: Mapping[str, Any]) -> Any:
-    """Return the numbers of a vector as Spark writes it."""
-    values, size = vector["values"], vector.get("size")
-    if vector["type"] != 0 or not isinstance(size, int) or not 0 < size <= _MAX_COLUMNS:
-        return values
-    sparse = dict(zip(vector.get("indices") or (), values or (), strict=False))
-    return [float(sparse.get(k, 0.0)) for k in range(size)]
-
-
 def _labelled(cells: Sequence[Any]) -> dict[str, Any] | None:
     """Return number by class of ``[{"label": "cat", "prob": 0.2}, …]``; None of other lists."""
-    pairs = [tuple(c.values()) for c in cells if isinstance(c, dict) and len(c) == 2]
-    if not pairs or len(pairs) < len(cells):
-        return None
-    if not all(isinstance(k, (str, int)) and isinstance(v, float) for k, v in pairs):
-        pairs = [(k, v) for v, k in pairs]
-    known = {
-        str(k): v for k, v in pairs if isinstance(k, (str, int)) and isinstance(v, (float, int))
-    }
-    return dict(sorted(known.items())) if len(known) == len(cells) else None
+    known: dict[str, Any] = {}
+    for cell in cells:
+        if not isinstance(cell, dict) or len(cell) != 2:
+            return None
+        name, number = cell.values()
+        if isinstance(name, float) or isinstance(number, str):
+            name, number = number, name
+        if not isinstance(name, (str, int)) or not isinstance(number, (int, float)):
+            return None
+        known[str(name)] = number
+    return dict(sorted(known.items()))
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:

@@ -18,7 +18,6 @@ from lore_core.data.probabilities import softmax, spread_confidence, undo_rounde
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.column_values import (
     Classes,
-    check_zeros,
     decode,
     parse_verbal_confidence,
     right_of,
@@ -80,10 +79,9 @@ class MissingRoleError(InputError):
         roles = ("label", "prediction", "probabilities")
         found = [n for of in roles for n in mapping.columns().get(of, ())]
         named = f"found {listed(map(repr, found), 4)}, but " if found else "found "
-        self.lack = f"'{columns.file}': {named}no {columns.unit} of {what} ({usual})."
         super().__init__(
-            f"{self.lack} It has: {listed(columns.names)}. Use --column {role}=NAME, "
-            f'mapping={{"{role}": "NAME"}}, or rename one.'
+            f"'{columns.file}': {named}no {columns.unit} of {what} ({usual}). It has: "
+            f"{listed(columns.names)}. Rename one, or name it: --column {role}=NAME."
         )
 
 
@@ -111,7 +109,6 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         mapping = dataclasses.replace(mapping, class_names=WRONG_OR_RIGHT)
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
-    check_zeros(columns, label, labels, given or class_suffixes(mapping.probabilities or ()))
     # Images may be named by a column of texts; those are found when all is read.
     images = mapping.images or ""
     names_files = bool(images) and columns.kinds[images] == "text"

@@ -1,16 +1,12 @@
 """Formats of files, by suffix and first bytes; files that belong together: halves of a run."""
 
-import bz2
 import glob
-import gzip
 import inspect
 import io
 import itertools
-import lzma
 import os
 import re
 import urllib.parse
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,19 +15,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, as_path, require
 from lore_core.reading.arrow_tables import (
-    check_same_names,
+    Extract,
     columns_of_table,
     common_name,
+    join_tables,
     open_feather,
     open_parquet,
     open_saved_dataset,
+    row_locator,
     splits_of,
 )
-from lore_core.reading.columns import MAX_BYTES, Columns, Kind, damaged
+from lore_core.reading.columns import MAX_BYTES, Columns, refusing_damage
 from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
 from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import (
@@ -84,20 +83,11 @@ FORMATS = (
 #: What is no file: a data frame, and a folder that Hugging Face wrote.
 _TABLE = FileFormat("table", (), lambda raw: columns_of_table(raw.name, raw.content))
 _FOLDER = FileFormat("Hugging Face", (), open_saved_dataset)
-_TEXT = next(kind for kind in FORMATS if kind.name == "CSV")
+_TEXT, _PARQUET = FORMATS[1:3]
 _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 #: Suffixes of readable files, and of those that take a query.
 SUFFIXES = (*_BY_SUFFIX, *PACKED_SUFFIXES)
 DATABASE_SUFFIXES = tuple(suffix for suffix in _BY_SUFFIX if "query" in _BY_SUFFIX[suffix].options)
-#: First bytes of a compressed file to what unpacks it.
-_PACKED: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\0": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda stream: pa.CompressedInputStream(
-        pa.PythonFile(stream, "r"), "zstd"
-    ),
-}
 #: Bytes that a compressed file may hold: so many, and so many more for each of its own.
 _UNPACKED_BYTES, _UNPACKED_RATIO, _PIECE_BYTES = 2**28, 100, 2**24
 
@@ -106,15 +96,16 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     """Open a file of any readable format; ``table``: sheet or table, ``query``: in its place."""
     raw = raw_file(source)
     if isinstance(raw.content, tuple):
-        return _joined(raw.name, [_open_part(part, table, query) for part in raw.content])
-    packed, raw = raw, _unpacked(raw)
+        return _joined(raw.name, raw.content)
+    is_packed = Path(raw.name).suffix.lower() in PACKED_SUFFIXES
+    raw = _unpacked(raw) if is_packed else raw
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
     kind = _format_of(raw)
     options = {"table": table, "query": query}
     if query and "query" not in kind.options:
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
-    if packed is not raw and "query" in kind.options:
+    if is_packed and "query" in kind.options:
         raise InputError(f"'{raw.name}' is a compressed database. Unpack it first.")
     if kind.package:
         require(kind.what[0].upper() + kind.what[1:], kind.package)
@@ -125,105 +116,52 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
 
 
 def _unpacked(raw: RawFile) -> RawFile:
-    """Return what a compressed file holds, in memory; any other file as it is."""
-    if not isinstance(raw.content, bytes) and (isinstance(raw.content, pa.Table) or _is_dir(raw)):
-        return raw
-    with raw.open() as stream:
-        head = stream.read(_HEAD_BYTES)
-        if not head:
-            raise InputError(f"'{raw.name}' is empty (0 bytes). Save it again.")
-        unpack = next((_PACKED[magic] for magic in _PACKED if head.startswith(magic)), None)
-        if unpack is None:
-            return raw
-        size = stream.seek(0, io.SEEK_END)
-        most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * size)
+    """Return what a compressed file holds, in memory."""
+    content, codec = io.BytesIO(), pa.Codec.detect(raw.name.lower()).name
+    with (
+        raw.open() as stream,
+        refusing_damage(raw.name, "compressed file", pa.ArrowException, OSError, ValueError),
+    ):
+        most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * stream.seek(0, io.SEEK_END))
         stream.seek(0)
-        content = io.BytesIO()
-        try:
-            with unpack(stream) as unpacked:
-                while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
-                    content.write(piece)
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-            raise damaged(raw.name, "compressed file", error) from error
+        unpacked = pa.CompressedInputStream(pa.PythonFile(stream, "r"), codec)
+        while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
+            content.write(piece)
     if content.tell() > most:
         raise InputError(
-            f"'{raw.name}' holds more than {most / 2**30:.3g} GiB, {most / size:,.0f} times its "
-            "size, which is not read. Unpack it first."
+            f"'{raw.name}' holds more than {most / 2**30:.3g} GiB, which is not read of a file of "
+            "its size. Unpack it first."
         )
     return RawFile(raw.name, content.getvalue())
 
 
-def _is_dir(raw: RawFile) -> bool:
-    return isinstance(raw.content, Path) and raw.content.is_dir()
+def _joined(file: str, parts: Sequence[RawFile]) -> Columns:
+    """Return the columns of a table in parts, with those its folders name, ``day=1/0.parquet``."""
+    extracts = []
+    for part in parts:
+        table = _table_of(part)
+        for name, _, value in (folder.partition("=") for folder in part.name.split("/")[:-1]):
+            if name not in table.column_names:
+                cells = pa.repeat(urllib.parse.unquote(value), table.num_rows)
+                table = table.append_column(name, cells)
+        extracts.append(Extract(part.name, table, np.arange(table.num_rows)))
+    columns = columns_of_table(file, join_tables(extracts), locate=row_locator(extracts))
+    note = f"{len(extracts):,} files were read as parts of one table, '{file}'."
+    return replace(columns, notes=(note, *columns.notes))
 
 
-def _open_part(part: RawFile, table: str | None, query: str | None) -> Columns:
-    """Open a file of a table in parts, with the columns its folders name, ``day=1/0.parquet``."""
-    columns = open_columns(part, table, query)
-    pairs = (folder.partition("=") for folder in part.name.split("/")[:-1])
-    unquote = urllib.parse.unquote
-    keys = {unquote(name): unquote(value) for name, equals, value in pairs if equals}
-    keys = {name: value for name, value in keys.items() if name not in columns.shapes}
-    n = max((shape[0] for shape in columns.shapes.values() if shape), default=0)
-    kinds: dict[str, Kind] = {**columns.kinds, **dict.fromkeys(keys, "text")}
-    return replace(
-        columns,
-        shapes={**columns.shapes, **dict.fromkeys(keys, (n,))},
-        kinds=kinds,
-        load=lambda name: (
-            pd.Series([keys[name]] * n, dtype=object) if name in keys else columns.load(name)
-        ),
-    )
-
-
-def _joined(name: str, parts: Sequence[Columns]) -> Columns:
-    """Return the columns of a table in parts, one below the other."""
-    first = parts[0]
-    for part in parts[1:]:
-        check_same_names(first.file, first.names, part.file, part.names)
-        if part.class_names != first.class_names:
-            raise InputError(f"'{first.file}' and '{part.file}' must name the same classes.")
-        for column, shape in part.shapes.items():
-            if shape[1:] != first.shapes[column][1:]:
-                raise InputError(
-                    f"'{column}' must have as many values a row in '{first.file}' and "
-                    f"'{part.file}'; got {first.shapes[column][1:]} and {shape[1:]}."
-                )
-
-    def load(column: str) -> Any:
-        values = [part.load(column) for part in parts]
-        is_series = isinstance(values[0], pd.Series)
-        return pd.concat(values, ignore_index=True) if is_series else np.concatenate(values)
-
-    def kind(column: str) -> Kind:
-        kinds = {part.kinds[column] for part in parts}
-        return kinds.pop() if len(kinds) == 1 else "number" if kinds == _NUMBERS else "text"
-
-    def locate(row: int) -> str:
-        for part in parts:
-            n = max(shape[0] for shape in part.shapes.values() if shape)
-            if row < n:
-                break
-            row -= n
-        return f"{part.where(row)} of '{part.file}'"
-
-    note = f"{len(parts):,} files were read as parts of one table, '{name}'."
-    return replace(
-        first,
-        file=name,
-        shapes={
-            column: (sum(part.shapes[column][0] for part in parts), *shape[1:])
-            for column, shape in first.shapes.items()
-        },
-        kinds={column: kind(column) for column in first.names},
-        load=load,
-        notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
-        locate=locate,
-        incomplete=next((part.incomplete for part in parts if part.incomplete), ""),
-    )
-
-
-_NUMBERS = {"whole", "number"}
+def _table_of(part: RawFile) -> pa.Table:
+    """Return a part of a table; one that is cut off is refused."""
+    if part.suffix in _PARQUET.suffixes:
+        errors = pa.ArrowException, OSError, ValueError
+        with refusing_damage(part.name, "Parquet file", *errors), part.open() as stream:
+            return pa.parquet.ParquetFile(stream, page_checksum_verification=True).read()
+    columns = open_columns(part)
+    if columns.incomplete:
+        raise InputError(columns.incomplete)
+    values = {name: columns.load(name) for name in columns.names}
+    known = {n: v if isinstance(v, pd.Series) else [*v] for n, v in values.items()}
+    return raw_file(pd.DataFrame(known)).content
 
 
 def _format_of(raw: RawFile) -> FileFormat:
@@ -236,13 +174,13 @@ def _format_of(raw: RawFile) -> FileFormat:
         raise InputError(f"'{raw.name}' is of no readable kind. Readable: {', '.join(SUFFIXES)}.")
     with raw.open() as stream:
         head = stream.read(_HEAD_BYTES)
+    if not head:
+        raise InputError(f"'{raw.name}' is empty (0 bytes). Save it again.")
     if head.startswith(b"FEA1"):
         raise InputError(f"'{raw.name}' is Feather of version 1. Save it by pandas' to_feather.")
     by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
-    if by_suffix is None and head.lstrip()[:1] in (b"{", b"["):
-        return _BY_SUFFIX[".json"]
     if by_suffix is None or not by_suffix.magic:
         return by_suffix or _TEXT
     raise InputError(
@@ -282,8 +220,7 @@ def half_of(name: str, *, anywhere: bool = False) -> Half:
 
 
 #: Names of files that are parts of one table: ``part-00000-…``, ``0001``, ``test-00000-of-00002``.
-_PART_NAME = re.compile(r"(?:part|data|shard|chunk)[-_.]?\d+(?:[-_.].*)?|\d+|.*0\d{11}")
-_COUNTED_PART = re.compile(r".*\d{5}-of-\d{5}.*")
+_PART_NAME = re.compile(r"(?:part|data|shard|chunk)[-_.]?\d+(?:[-_.].*)?|\d+|.*\d{5}.*")
 
 
 def sources_of(source: Any) -> list[RawFile]:
@@ -303,13 +240,13 @@ def sources_of(source: Any) -> list[RawFile]:
     fitting = glob.glob(str(path), recursive=True)  # noqa: PTH207 - ** as in shells
     if not fitting:
         raise InputError(f"'{path}' fits no file. Check the pattern.")
-    return parts_of([_named(Path(name)) for name in sorted(fitting, key=_by_numbers)])
+    return parts_of([_named(Path(name), Path(name).parts) for name in sorted(fitting)])
 
 
-def _named(path: Path) -> RawFile:
+def _named(path: Path, below: Sequence[str]) -> RawFile:
     """Return a file by its name behind those of its folders that give a value of a column."""
-    folders = itertools.takewhile(lambda name: "=" in name, reversed(path.parts[:-1]))
-    return RawFile("/".join([*reversed([*folders]), path.name]), raw_file(path).content)
+    name = "/".join([*(folder for folder in below[:-1] if "=" in folder), path.name])
+    return RawFile(name, raw_file(path).content)
 
 
 def parts_of(files: Sequence[RawFile], name: str = "") -> list[RawFile]:
@@ -317,24 +254,15 @@ def parts_of(files: Sequence[RawFile], name: str = "") -> list[RawFile]:
     names = [Path(file.name).name for file in files]
     check_parts(f"'{name or common_name(names)}'", names)
     name = name or common_name([file.name for file in files])
-    if len(files) == 1 and "/" not in files[0].name:
-        return list(files)
     halves: dict[str | None, list[RawFile]] = {}
     for file, called in zip(files, names, strict=True):
         halves.setdefault(half_of(called, anywhere=True).split, []).append(file)
     if set(halves) != {CALIBRATION, EVALUATION}:
-        return [RawFile(name, tuple(files))]
+        halves = {None: list(files)}
     return [
-        one[0] if len(one) == 1 else RawFile(f"{name}_{half}", tuple(one))
-        for half in (CALIBRATION, EVALUATION)
-        if (one := halves[half])
+        one[0] if len(one) == 1 and "/" not in one[0].name else RawFile(f"{name}{half}", (*one,))
+        for half, one in ((f"_{split}" if split else "", halves[split]) for split in halves)
     ]
-
-
-def _is_part(file: RawFile) -> bool:
-    if "/" in file.name or _COUNTED_PART.fullmatch(file.stem):
-        return True
-    return bool(_PART_NAME.fullmatch(file.stem)) and half_of(file.name).split is None
 
 
 def in_directory(directory: Path) -> list[RawFile]:
@@ -342,7 +270,8 @@ def in_directory(directory: Path) -> list[RawFile]:
     files = _readable(directory)
     if not files:
         raise InputError(f"'{directory}' holds no readable file. Readable: {', '.join(SUFFIXES)}.")
-    if len({file.suffix for file in files}) == 1 and all(map(_is_part, files)):
+    are_parts = all("/" in file.name or _PART_NAME.fullmatch(file.stem) for file in files)
+    if are_parts and len({file.suffix for file in files}) == 1:
         return parts_of(files, directory.name)
     check_parts(f"'{directory}'", [file.name for file in files])
     pairs, rest = _paired(files)
@@ -390,22 +319,14 @@ def _rank(file: RawFile) -> int:
 
 def _readable(directory: Path) -> list[RawFile]:
     """Return the data files of a directory, and of folders named ``column=value`` below it."""
-    found = []
-    for path in sorted(directory.iterdir(), key=lambda path: _by_numbers(path.name)):
-        if path.name.startswith((".", "_")):
-            continue
-        if path.is_dir() and "=" in path.name:
-            below = _readable(path)
-            found += [RawFile(f"{path.name}/{file.name}", file.content) for file in below]
-        # (Text files beside data are notes.)
-        elif path.is_file() and (file := raw_file(path)).suffix in _BY_SUFFIX.keys() - {".txt"}:
-            found.append(file)
-    return found
-
-
-def _by_numbers(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts ``part.9`` before ``part.10``."""
-    return [(int(n or 0), text) for text, n in re.findall(r"(\D*)(\d*)", name)]
+    # Text files beside data are notes; hidden files are no data.
+    suffixes = _BY_SUFFIX.keys() - {".txt"}
+    return [
+        _named(path, path.relative_to(directory).parts)
+        for path in sorted({*directory.glob("*"), *directory.glob("*=*/**/*")})
+        if not path.name.startswith((".", "_")) and path.is_file()
+        if Path(plain_name(path.name)).suffix.lower() in suffixes
+    ]
 
 
 def _paired(files: Sequence[RawFile]) -> _Pairs:

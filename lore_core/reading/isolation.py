@@ -62,8 +62,6 @@ _TYPES = (Check, ColumnMapping, ColumnOverview, FileOverview, Reading, ReadingRe
 _FORMS = (*dataset_files.FORMS, *map(archive_files.form_of, (*_TYPES, Suggestion)))
 _ANSWER = archive_files.Kind("lore-answer", "what was read", "a child", _FORMS, has_checksum=False)
 _PIECE_BYTES = 2**24
-#: How much larger what a compressed file holds usually is.
-_UNPACKED_RATIO = 5
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
 
 
@@ -222,7 +220,7 @@ def _size(raw: RawFile) -> int:
     """Return a file's bytes; of a compressed one about those of what it holds."""
     if isinstance(raw.content, tuple):
         return sum(map(_size, raw.content))
-    times = _UNPACKED_RATIO if Path(raw.name).suffix.lower() in PACKED_SUFFIXES else 1
+    times = 5 if Path(raw.name).suffix.lower() in PACKED_SUFFIXES else 1
     if isinstance(raw.content, bytes):
         return times * len(raw.content)
     try:

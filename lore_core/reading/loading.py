@@ -19,7 +19,7 @@ from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
 from lore_core.reading.joining import count_rows, image_only_array, join, prediction_files
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
-from lore_core.reading.raw_file import RawFile, Sources, plain_name
+from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
     FileOverview,
     Reading,
@@ -236,9 +236,8 @@ def read_files(
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
         parts.reverse()
-    dataset, assembling = assemble(
-        parts, name=name or shared or Path(plain_name(files[0].file)).stem
-    )
+    stem = RawFile(files[0].file, b"").stem
+    dataset, assembling = assemble(parts, name=name or shared or stem)
     read_of = [what_was_read(part.columns, len(part.is_read), part.role) for part in parts]
     for columns in beside:
         role = "images" if image_only_array(columns) else "further columns"

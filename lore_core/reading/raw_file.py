@@ -1,7 +1,5 @@
 """A file on disk, an upload, parts of one table or a table in memory, not yet parsed."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -17,9 +15,9 @@ import pyarrow as pa
 from lore_core.data.errors import InputError, as_path, listed, short
 
 #: Suffixes of compressed files, behind that of what they hold.
-PACKED_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
+PACKED_SUFFIXES = (".gz", ".zst", ".bz2")
 #: Methods of tables of other libraries that return a table in memory, or one step to it.
-_TO_MEMORY = ("toArrow", "collect", "compute", "to_table", "to_arrow", "to_pandas", "to_dataset")
+_TO_MEMORY = ("toArrow", "collect", "compute", "to_table", "to_arrow", "to_pandas")
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
 
@@ -28,7 +26,7 @@ class RawFile:
     """A file on disk, the bytes of an upload, a table, or the parts of one, with its name."""
 
     name: str
-    content: Path | bytes | pa.Table | tuple[RawFile, ...]
+    content: "Path | bytes | pa.Table | tuple[RawFile, ...]"
 
     def open(self) -> BinaryIO:
         """Return a fresh binary stream at the start of the file."""
@@ -95,17 +93,14 @@ def raw_file(source: Any) -> RawFile:
         if isinstance(content, str):
             content = content.encode("utf-8")
         return RawFile(Path(str(getattr(source, "name", "upload"))).name, bytes(content))
-    if hasattr(source, "data_vars"):
-        return _of_arrays(_arrays_of_xarray(source))
     if isinstance(source, Mapping):
         return _of_arrays(source)
     for method in _TO_MEMORY:
         if callable(getattr(source, method, None)):
             return raw_file(getattr(source, method)())
-    kind = type(source)
     raise InputError(
         "a source must be a path, an open file, a dict of arrays or a data frame (of pandas, or "
-        f"that lends Arrow or has {listed(_TO_MEMORY)}); got {kind.__module__}.{kind.__qualname__}."
+        f"that lends Arrow or has {listed(_TO_MEMORY)}); got {type(source).__name__}."
     )
 
 
@@ -121,17 +116,6 @@ def _of_arrays(arrays: Mapping[str, Any]) -> RawFile:
     stream = io.BytesIO()
     np.savez(stream, allow_pickle=False, **known)
     return RawFile("arrays.npz", stream.getvalue())
-
-
-def _arrays_of_xarray(source: Any) -> dict[str, Any]:
-    """Return the arrays of a dataset; names of classes and features are those of their axis."""
-    arrays = {str(name): values for name, values in source.variables.items()}
-    for name, values in source.data_vars.items():
-        axis = values.dims[1] if values.ndim == 2 else None
-        if axis in source.coords:
-            named = "feature_names" if name == "features" else "class_names"
-            arrays[named] = np.asarray(arrays.pop(str(axis), arrays.get(named))).astype(str)
-    return arrays
 
 
 def check_parts(

@@ -12,7 +12,6 @@ import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import short
-from lore_core.data.validation import RANGE_TOLERANCE
 from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
@@ -78,10 +77,6 @@ _PROBABILITY_FAMILY = re.compile(
     r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
     re.IGNORECASE,
 )
-#: Most classes that are looked for in names of columns.
-_MOST_CLASSES = 1000
-#: Deviation from 1 of sums of columns that are called as the labels.
-_LEEWAY = 0.02
 _LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
 #: What was asked and answered: it tells rows apart, and repeats itself only by chance.
 _ASKED_AND_ANSWERED = _words(
@@ -134,8 +129,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     split = free.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
-    beside = free.named((f"predicted_{_key(mapping.label or '')}",))
-    fill("prediction", beside or free.named(_PREDICTION, (1, 2)))
+    fill("prediction", free.named(_PREDICTION, (1, 2)))
     fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
@@ -148,7 +142,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         names, kind = _probabilities(free, mapping)
         is_enough = names and kind != "positive"
         if not is_enough and (named := _named_by_labels(free, mapping)):
-            (names, classes), kind = named, "probabilities"
+            names, classes, kind = named, named, "probabilities"
         fill("probabilities", names or None)
     mapping = dataclasses.replace(
         mapping,
@@ -191,13 +185,8 @@ def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
     correct = free.named(CORRECT_NAMES)
-    if label is None:
-        # (BigQuery writes "predicted_species" beside "species".)
-        keys = {_key(name) for name in free.names}
-        named = (name for name in free.names if f"predicted_{_key(name)}" in keys)
-        return correct or next(named, None)
-    if correct is None or not free.named(_CONFIDENCE):
-        return label
+    if label is None or correct is None or not free.named(_CONFIDENCE):
+        return label or correct
     prediction = given.prediction or free.named(_PREDICTION, (1, 2))
     classes = dataclasses.replace(given, label=label, prediction=prediction)
     return label if _probabilities(free, classes)[0] else correct
@@ -246,36 +235,17 @@ def _family(free: FreeColumns, pattern: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(family.values())
 
 
-def _named_by_labels(
-    free: FreeColumns, mapping: ColumnMapping
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return columns that are called as the labels, behind one prefix or none, and the classes.
-
-    Only where every row of them is a probability vector.
-    """
+def _named_by_labels(free: FreeColumns, mapping: ColumnMapping) -> tuple[str, ...]:
+    """Return columns that are called as the labels, if every row of them sums to 1."""
     columns, label = free.columns, mapping.label
     if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
-        return None
-    values = columns.series(label).dropna().unique()
-    if not 2 <= len(values) <= _MOST_CLASSES:
-        return None
-    classes = {label_text(value) for value in values}
-    families: dict[str, dict[str, str]] = {}
-    for name in free.names:
-        if columns.shapes[name] != columns.shapes[label] or not _mostly_numbers(columns, name):
-            continue
-        bare = name.strip('"')
-        starts = (match.end() for match in re.finditer(r'[_\-. "]+', bare))
-        start = next((k for k in (0, *starts) if bare[k:] in classes), None)
-        if start is not None:
-            families.setdefault(bare[:start], {})[bare[start:]] = name
-    for family in families.values():
-        if family.keys() == classes:
-            matrix = columns.matrix(tuple(family.values()), np.float64)
-            sums = np.abs(matrix.sum(axis=1) - 1.0)
-            if matrix.min() >= -RANGE_TOLERANCE and sums.max() <= _LEEWAY:
-                return tuple(family.values()), tuple(family)
-    return None
+        return ()
+    classes = {label_text(value) for value in columns.series(label).dropna().unique()}
+    names = tuple(name for name in free.names if name in classes and columns.flat(name))
+    if not 2 <= len(names) == len(classes) or not all(_mostly_numbers(columns, n) for n in names):
+        return ()
+    sums = columns.matrix(names, np.float64).sum(axis=1)
+    return names if np.abs(sums - 1.0).max() <= 0.02 else ()
 
 
 def _mostly_numbers(columns: Columns, name: str) -> bool:

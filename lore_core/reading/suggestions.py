@@ -13,7 +13,7 @@ from lore_core.data.errors import InputError
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import MissingRoleError, assemble, read_rows
-from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping, parse_options
+from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess
 
 #: Most suggestions, and columns that are tried for a role.
@@ -25,10 +25,6 @@ _WORDS = {
     "logits": "logits",
     "probabilities": "probabilities",
 }
-
-
-_P_VALUE = re.compile(r"p[_\-. ]?val(ue)?s?$", re.IGNORECASE)
-_MAY_BE_PROBABILITY = re.compile(r"prob|conf|score", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,16 +61,12 @@ def suggest(columns: Columns, given: ColumnMapping) -> tuple[Suggestion, ...]:
 
 def explained(error: MissingRoleError, columns: Columns, given: ColumnMapping) -> InputError:
     """Return the error with the options that would read the file, where some were found."""
-    fixes, known = [], guess(columns, given).options()
-    for found in suggest(columns, given):
-        options = [item for item in found.mapping.options() if item not in known]
-        short = [item for item in options if item.startswith(f"{found.role}=")]
-        # (What is guessed alike needs no option.)
-        meant = guess(columns, found.mapping)
-        if short and guess(columns, parse_options((*given.options(), *short))) == meant:
-            options = short
-        fixes.append(" ".join(f"--column {item}" for item in options))
-    return InputError(f"{error.lack} Use {', or '.join(fixes)}.") if fixes else error
+    known = guess(columns, given).options()
+    fixes = [
+        " ".join(f"--column {item}" for item in found.mapping.options() if item not in known)
+        for found in suggest(columns, given)
+    ]
+    return InputError(f"{error} Or use {', or '.join(fixes)}.") if fixes else error
 
 
 def question(found: tuple[Suggestion, ...], known: ColumnMapping) -> str:
@@ -110,8 +102,7 @@ def _changes(
         known = replace(known, label=label)
         used = (label, known.split, known.row_id)
         free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
-        free = [n for n in free if not _P_VALUE.search(n)]
-        free.sort(key=lambda n: _MAY_BE_PROBABILITY.search(n) is None)
+        free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
         for name in free[:_TRIED]:
             for kind in ("correct", "confidence", "positive"):
                 change = {"label": label, "probabilities": name, "probability_kind": kind}

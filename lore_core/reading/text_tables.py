@@ -1,6 +1,5 @@
 """Text formats: delimited tables of any dialect; JSON records, lines, columns, logs of models."""
 
-import codecs
 import csv
 import io
 import json
@@ -10,8 +9,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -26,19 +23,16 @@ from lore_core.reading.columns import (
     check_table,
     columns_of_frame,
     columns_of_records,
-    damaged,
     refusing_damage,
 )
+from lore_core.reading.logs import rows_of_log
 from lore_core.reading.raw_file import RawFile
-from lore_core.reading.tools import rows_of_log
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_BYTES = 2**20
 _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
-#: A cell of a number that begins with zeros; most values of a column in which they matter.
-_ZEROS, _MOST_NUMBERS = re.compile(rb"[,;\t|\"\r\n] *0\d"), 1000
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -47,8 +41,6 @@ def open_text(raw: RawFile) -> Columns:
     """Open a delimited text file whose first line names the columns."""
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _open_decoded(raw)
     if b"\0" in head:
         raise InputError(f"'{raw.name}' is no UTF-8 text: it holds zero bytes. Save it as UTF-8.")
     sample, is_complete = head.decode("utf-8-sig", "replace"), len(head) < _SAMPLE_BYTES
@@ -64,12 +56,10 @@ def open_text(raw: RawFile) -> Columns:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
-    try:
-        frame = _parse(raw, names, delimiter, decimal)
-    except UnicodeDecodeError:
-        return _open_decoded(raw)
-    _keep_zeros(raw, frame, delimiter)
+    frame, encoding = _parse(raw, names, delimiter, decimal)
     notes, last = [], _unended_line(raw)
+    if encoding == "cp1252":
+        notes.append(f"'{raw.name}' is not UTF-8: read as Windows-1252 text.")
     if decimal == ",":
         notes.append(f"'{raw.name}' writes decimals with a comma: read so.")
     return columns_of_frame(
@@ -77,17 +67,9 @@ def open_text(raw: RawFile) -> Columns:
         "CSV",
         frame,
         notes=(*notes, *_notes_on(raw, last)),
-        locate=lambda row: f"row {row} (line {_line(raw, row, delimiter)})",
+        locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
         incomplete=_cut_short(raw, last, names, delimiter),
     )
-
-
-def _open_decoded(raw: RawFile) -> Columns:
-    """Open a text in another encoding than UTF-8."""
-    with raw.open() as stream:
-        text, notes = _decoded(raw, stream.read())
-    columns = open_text(RawFile(raw.name, text.encode()))
-    return replace(columns, notes=(*notes, *columns.notes))
 
 
 def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
@@ -136,43 +118,33 @@ def _decimal(rows: list[list[str]], delimiter: str) -> str:
     return "," if comma and not point else "."
 
 
-def _parse(raw: RawFile, names: list[str], delimiter: str, decimal: str) -> pd.DataFrame:
-    """Return the table; UnicodeDecodeError if it is not UTF-8."""
+def _parse(
+    raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str = "utf-8-sig"
+) -> tuple[pd.DataFrame, str]:
+    """Return the table and its encoding."""
     try:
         with raw.open() as stream:
-            return pd.read_csv(
+            frame = pd.read_csv(
                 stream,
                 sep=delimiter,
                 decimal=decimal,
                 header=0,
                 names=names,
-                encoding="utf-8-sig",
+                encoding=encoding,
+                encoding_errors="replace" if encoding == "cp1252" else "strict",
                 skipinitialspace=delimiter != "\t",
                 keep_default_na=False,
                 na_values=MISSING,
                 low_memory=False,
             )
+            return frame, encoding
     except UnicodeDecodeError:
-        raise
+        return _parse(raw, names, delimiter, decimal, "cp1252")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise InputError(
             f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')}). Quote cells "
             f"that contain '{delimiter}'."
         ) from error
-
-
-def _keep_zeros(raw: RawFile, frame: pd.DataFrame, delimiter: str) -> None:
-    """Put back the texts of columns whose zeros, as in ``007`` and ``7``, tell values apart."""
-    with raw.open() as stream:
-        if not any(map(_ZEROS.search, iter(partial(stream.read, _SAMPLE_BYTES), b""))):
-            return
-    few = [k for k, kind in enumerate(frame.dtypes) if kind.kind in "iu"]
-    few = [k for k in few if frame.iloc[:, k].nunique() <= _MOST_NUMBERS]
-    with raw.open() as stream:
-        texts = pd.read_csv(stream, sep=delimiter, usecols=few, dtype=str, header=0, names=None)
-    for k, name in zip(few, texts, strict=True):
-        if texts[name].nunique() > frame.iloc[:, k].nunique():
-            frame.isetitem(k, texts[name].str.strip().to_numpy(object))
 
 
 def _unended_line(raw: RawFile) -> bytes:
@@ -200,9 +172,9 @@ def _cut_short(raw: RawFile, last: bytes, names: list[str], delimiter: str) -> s
     )
 
 
-def _line(raw: RawFile, row: int, delimiter: str) -> int:
+def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
     """Return the 1-based line a data row ends on; blank lines and quoted breaks count."""
-    with raw.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
+    with raw.open() as stream, io.TextIOWrapper(stream, encoding, "replace", newline="") as text:
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter != "\t")
         with suppress(csv.Error):
             next(islice(filter(None, reader), row + 1, None), None)  # the header is record 0
@@ -210,8 +182,6 @@ def _line(raw: RawFile, row: int, delimiter: str) -> int:
     return row + 2
 
 
-#: What is in no text.
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 #: Half of a surrogate pair; two of them are one character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 #: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
@@ -226,34 +196,18 @@ _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 wher
 
 def open_json(raw: RawFile) -> Columns:
     """Open JSON or JSON Lines: records, columns, pandas' other orients, or a log of a tool."""
-    with raw.open() as stream:
-        text, notes = _decoded(raw, stream.read())
+    with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
+        text = stream.read().decode("utf-8-sig")
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
-    if (log := rows_of_log(records)) is not None:
-        records, notes = log[0], (*notes, *log[1])
+    records, notes = rows_of_log(records)
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
     if is_one_a_line:
         notes += _notes_on(raw, _unended_line(raw))
     return columns_of_records(raw, records, notes=notes)
-
-
-def _decoded(raw: RawFile, content: bytes) -> tuple[str, tuple[str, ...]]:
-    """Return a text, and a note if it is in another encoding than UTF-8."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        with refusing_damage(raw.name, "UTF-16 text", UnicodeDecodeError):
-            return content.decode("utf-16"), (f"'{raw.name}' is UTF-16: read so.",)
-    try:
-        return content.decode("utf-8-sig"), ()
-    except UnicodeDecodeError as error:
-        # (Text of Western Europe has few control characters.)
-        text = content.decode("cp1252", "replace")
-        if _CONTROL.search(text):
-            raise damaged(raw.name, "UTF-8 text", error) from error
-        return text, (f"'{raw.name}' is not UTF-8: read as Windows-1252 text.",)
 
 
 def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
@@ -271,25 +225,17 @@ def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]
 
 
 def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
-    """Return the records of one object, by whichever way it holds them."""
+    """Return the records of one object, by whichever way pandas or others hold them in it."""
     if {"columns", "data"} <= set(content):
         return [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
     if {"eval", "samples"} <= set(content):
         return [content]
-    lists = [value for value in content.values() if isinstance(value, list) and value]
-    records = [value for value in lists if all(isinstance(row, dict) for row in value)]
-    if len(records) == len(lists) == 1:
-        return records[0]
     if _is_table(content):
         columns = zip(*content.values(), strict=True)
         return [dict(zip(content, row, strict=True)) for row in columns]
     inner = [value for value in content.values() if isinstance(value, dict)]
     if inner and len(inner) == len(content) and len({tuple(value) for value in inner}) == 1:
-        # pandas' orient "columns" or "index": rows are numbered, or more than the columns are.
-        by_row = all(map(str.isdecimal, content)) or (
-            not all(map(str.isdecimal, inner[0])) and len(content) > len(inner[0])
-        )
-        if by_row:
+        if all(map(str.isdecimal, content)):  # rows by their number
             return inner
         return [{name: cells[row] for name, cells in content.items()} for row in inner[0]]
     data = content.get("data")

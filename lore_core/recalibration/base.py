@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from lore_core import __version__
 from lore_core.data.archive_files import Form, Kind
 from lore_core.data.atomic_files import write_bytes
-from lore_core.data.display import Displayed
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, check_fields, check_value, refuse
 from lore_core.data.validation import InputError, OnMaps, check_integer
@@ -32,7 +31,7 @@ class _NoState(TypedDict):
     """Nothing is fitted."""
 
 
-class Recalibrator(Displayed, ABC):
+class Recalibrator(ABC):
     """Learns on calibration rows how to correct confidences, and corrects those of other rows.
 
     The predicted class of a row stays what the classifier predicted, and with it the accuracy;
@@ -67,11 +66,7 @@ class Recalibrator(Displayed, ABC):
     _state: Mapping[str, Any] | None = None
 
     def fit(
-        self,
-        calibration: Dataset | None,
-        embedding: OnMaps = None,
-        *,
-        progress: Progress | None = None,
+        self, calibration: Dataset, embedding: OnMaps = None, *, progress: Progress | None = None
     ) -> Self:
         """Learn from calibration rows.
 
@@ -90,11 +85,6 @@ class Recalibrator(Displayed, ABC):
         InputError
             If the method cannot use weights the rows have, or a parameter has an invalid value.
         """
-        if calibration is None:
-            raise InputError(
-                "'calibration' must be rows to fit on; got None, as of data without calibration "
-                "rows. Divide them, by data.with_split(0.5)."
-            )
         if calibration.weights is not None and not self.takes_weights:
             raise InputError(
                 f"{self.label} lets every calibration row count once; those of "
@@ -117,7 +107,7 @@ class Recalibrator(Displayed, ABC):
         """Check the parameters, which are the fields of a dataclass."""
         self._check_params()
 
-    def _check_params(self) -> None:
+    def _check_params(self) -> None:  # noqa: B027 - few have any
         """Refuse invalid parameters; called by ``__init__`` and ``fit``."""
 
     def state(self) -> Mapping[str, Any]:
@@ -219,11 +209,6 @@ class Recalibrator(Displayed, ABC):
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    def _parts(self) -> dict[str, Any]:
-        fitted = f"{self.n_rows_:,} calibration rows" if self.n_rows_ else "not fitted"
-        settings = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        return {"method": self.label, "fitted on": fitted, **settings, **(self._state or {})}
-
     @classmethod
     def restored(
         cls,
@@ -291,7 +276,7 @@ class Recalibrator(Displayed, ABC):
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
 
-    @staticmethod
+    @staticmethod  # noqa: B027 - few need it
     def check_state(state: Any, name: str, sizes: Sizes) -> None:
         """Refuse a state whose parts do not fit together; ``name``: the method's in errors."""
 

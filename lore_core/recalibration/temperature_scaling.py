@@ -50,8 +50,7 @@ class TemperatureScaling(Recalibrator):
 
     Notes
     -----
-    A row of weight 2 is two rows. The NLL clips p at 1e-6, so rows that are wrong beyond that pull
-    no more: T of a saturated network is smaller than without the clip (once 2.91 instead of 3.00).
+    A row of weight 2 is two rows. The NLL that is minimised clips p at 1e-6.
 
     References
     ----------

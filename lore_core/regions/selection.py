@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Mask
-from lore_core.data.display import Displayed
 from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.data.validation import InputError, Points, as_coordinates, as_rows
 from lore_core.data.weights import as_weights, chosen_weights
@@ -19,8 +18,8 @@ from lore_core.metrics.global_metrics import share_interval
 Direction = tuple[float, float, float]
 
 
-@dataclass(frozen=True, repr=False)
-class Region(Displayed):
+@dataclass(frozen=True)
+class Region:
     """A polygon on a 2-D map, or on a plane on which a 3-D one is seen."""
 
     #: Corners, in order; the last joins the first.

@@ -178,16 +178,7 @@ class View:
     def basis(self, *, at_gamma: bool = True) -> str:
         """Say what numbers rest on; ``at_gamma``: whether they are of one bandwidth."""
         kernel = f", {self.kernel_in_words}" if at_gamma and self.is_local else ""
-        clipping = f" {self.clipping}" if self.clipping and at_gamma else ""
-        return f"{self.dataset.name}: {self.rows}{kernel}, {self.bins_in_words}.{clipping}"
-
-    @property
-    def clipping(self) -> str:
-        """Where the NLL clips probabilities, in words; empty where it does not."""
-        from lore_core.metrics.proper_scores import clipping_in_words
-
-        rows = self.evaluation
-        return clipping_in_words(rows.probabilities, rows.labels, rows.weights)
+        return f"{self.dataset.name}: {self.rows}{kernel}, {self.bins_in_words}."
 
     def settings(self) -> dict[str, Any]:
         """Say in a mapping what was looked at, for files."""

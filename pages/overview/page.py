@@ -101,8 +101,6 @@ def _metrics() -> None:
     chance = compute.chance_errors(view) if found.local is not None else None
     table = metric_table(found, chance)
     st.dataframe(metric_columns(table), hide_index=True, height="content")
-    if view.clipping:
-        st.caption(view.clipping)
     csv_button(
         "Metrics as CSV",
         lambda: table,

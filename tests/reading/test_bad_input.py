@@ -251,8 +251,8 @@ def test_binary_broken_and_double_columns(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_bytes(b"label,p\0_0\n0,1\n")
     refused(path, "is no UTF-8 text: it holds zero bytes")
-    path.write_bytes("label,p_0,p_1\n0,.5,.5\n1,0,1\n".encode("utf-16"))
-    assert "UTF-16" in read(path).report.notes[0]
+    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16"))
+    refused(path, "is no UTF-8 text: it holds zero bytes")
     table = pa.table(
         [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
         names=["label", "p_1", "p_1"],

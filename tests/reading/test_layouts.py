@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import json
-import lzma
 from types import SimpleNamespace
 
 import numpy as np
@@ -46,8 +45,7 @@ def zstandard(content):
 
 @pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize(
-    ("suffix", "pack"),
-    {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard}.items(),
+    ("suffix", "pack"), {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard}.items()
 )
 def test_compressed(suffix, pack, isolate):
     assert_is(lore.load(RawFile(f"rows.csv{suffix}", pack(CSV)), isolate=isolate))
@@ -59,8 +57,8 @@ def test_compressed(suffix, pack, isolate):
 
 
 def test_parts_by_folder_pattern_and_partition(tmp_path):
-    for k in range(11):
-        part = TABLE.iloc[k * N // 11 : (k + 1) * N // 11]
+    for k in range(10):
+        part = TABLE.iloc[k * N // 10 : (k + 1) * N // 10]
         (tmp_path / f"place=a%20{k}").mkdir()
         part.to_parquet(tmp_path / f"place=a%20{k}" / "0.parquet")
         (tmp_path / "parts").mkdir(exist_ok=True)
@@ -69,13 +67,16 @@ def test_parts_by_folder_pattern_and_partition(tmp_path):
     assert_is(lore.load(str(tmp_path / "parts" / "*.csv.gz"), isolate=True))
     (tmp_path / "parts" / "part.4.csv.gz").unlink()
     found = lore.reading.read(tmp_path / "parts")
-    assert len(found.dataset) == N - 36
-    assert found.report.notes[0] == "10 files were read as parts of one table, 'parts'."
+    assert len(found.dataset) == N - N // 10
+    assert found.report.notes[0] == "9 files were read as parts of one table, 'parts'."
     found = lore.load(str(tmp_path / "place=*" / "*.parquet"))
-    assert found.metadata["place"].unique().tolist() == [f"a {k}" for k in range(11)]
+    assert found.metadata["place"].unique().tolist() == [f"a {k}" for k in range(10)]
     for name in ("seed1", "seed2", "seed3"):
-        TABLE.to_csv(tmp_path / f"{name}.csv")
-    refused(tmp_path, r"read parts of one table by a pattern, .*\*\.csv'; or runs by load_runs")
+        TABLE.to_csv(tmp_path / "parts" / f"{name}.csv")
+    refused(
+        tmp_path / "parts",
+        r"read parts of one table by a pattern, 'parts/\*\.csv'; or runs by load_runs",
+    )
 
 
 def test_frames_of_other_libraries():
@@ -83,12 +84,6 @@ def test_frames_of_other_libraries():
     assert_is(lore.load(dask.from_pandas(TABLE, npartitions=3)))
     assert_is(lore.load(SimpleNamespace(collect=lambda: TABLE)))
     assert_is(lore.load({"probs": P, "labels": WORDS, "features": F, "class_names": NAMES}))
-    axis = np.array(NAMES)
-    variables = {"label": np.array(WORDS), "probs": P, "features": F, "class": axis}
-    known = {n: SimpleNamespace(ndim=v.ndim, dims=("row", "class")) for n, v in variables.items()}
-    del known["features"], known["class"]
-    xarray = SimpleNamespace(variables=variables, data_vars=known, coords={"class": axis})
-    assert_is(lore.load(xarray))
 
 
 @pytest.mark.parametrize("orient", ["columns", "index", "table", "split", "records"])
@@ -108,11 +103,7 @@ BY_RANK = [[{"label": NAMES[k], "prob": p[k]} for k in np.argsort(-p)] for p in 
 LIKELIHOODS = (np.log(P.clip(1e-9)) - 3).tolist()
 NESTED = {
     "spark": {"label": Y, "probability": vectors(P), "prediction": BEST, "features": vectors(F)},
-    "bigquery": {
-        "species": WORDS,
-        "predicted_species": [NAMES[k] for k in BEST],
-        "predicted_species_probs": pa.array(BY_RANK),
-    },
+    "pairs": {"label": WORDS, "prediction": [NAMES[k] for k in BEST], "probs": pa.array(BY_RANK)},
     "struct": {"label": WORDS, "probs": [dict(zip(NAMES, p, strict=True)) for p in P.tolist()]},
     "lighteval": {
         "doc": [{"query": "q", "choices": NAMES, "gold_index": int(y)} for y in Y],
@@ -130,34 +121,7 @@ def test_nested_columns(tmp_path, name):
     assert_is(lore.load(tmp_path / "rows.jsonl"), features=name == "spark")
 
 
-def completion(sure):
-    token = {"token": "A", "logprob": float(np.log(sure))}
-    return {"message": {"content": "A"}, "logprobs": {"content": [token]}}
-
-
-def stats(right, sure):
-    named = {"exact_match": right, "max_prob": sure}
-    return [{"name": {"name": name}, "mean": float(value)} for name, value in named.items()]
-
-
-RIGHT, SURE = BEST == Y, P.max(axis=1)
-ANSWERS = list(zip(RIGHT, SURE, strict=True))
-LOGS = {
-    "openai": [{"choices": [completion(s)], "correct": bool(r)} for r, s in ANSWERS],
-    "batch": [
-        {"custom_id": "1", "target": "A" if r else "B", "response": {"body": {"choices": [c]}}}
-        for r, c in ((r, completion(s)) for r, s in ANSWERS)
-    ],
-    "helm": [{"instance_id": "id1", "stats": stats(r, s)} for r, s in ANSWERS],
-}
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_logs_of_answers(tmp_path, name):
-    (tmp_path / "log.json").write_text(json.dumps(LOGS[name]))
-    data = lore.load(tmp_path / "log.json")
-    np.testing.assert_allclose(data.probabilities[:, 1], SURE, atol=1e-9)
-    np.testing.assert_array_equal(data.labels, RIGHT)
+SURE, RIGHT = P.max(axis=1), BEST == Y
 
 
 @pytest.mark.parametrize(
@@ -165,7 +129,7 @@ def test_logs_of_answers(tmp_path, name):
     [
         *(("label_id", "p_{}"), ("label_ids", "y_pred_proba_{}"), ("gold", "prob_{}")),
         *(("truth", ".pred_{}"), ("target", "prediction_score_{}"), ("label", "{}")),
-        *(("Actual", "Probability of {}"), ("label", 'Scored Probabilities for Class "{}"')),
+        ("Actual", "Probability of {}"),
     ],
 )
 @pytest.mark.parametrize("percent", [False, True])
@@ -186,17 +150,6 @@ def test_a_prediction_with_the_largest_probability_is_a_confidence(tmp_path):
     np.testing.assert_allclose(lore.load(tmp_path / "a.csv").confidence, SURE)
 
 
-def test_zeros_before_numbers(tmp_path):
-    codes = np.array(["007", "7", "07"])
-    named = zip(NAMES, codes, strict=True)
-    table = TABLE.rename(columns={f"p_{name}": f"p_{code}" for name, code in named})
-    table.assign(label=codes[Y]).to_csv(tmp_path / "a.csv", index=False)
-    np.testing.assert_array_equal(lore.load(tmp_path / "a.csv").labels, Y)
-    rows = {"label": codes[Y], "prediction": codes[BEST], "confidence": SURE}
-    pd.DataFrame(rows).to_csv(tmp_path / "b.csv", index=False)
-    refused(tmp_path / "b.csv", "tell classes apart by more than zeros; got 007, 07, 7")
-
-
 def test_errors_say_what_was_found_and_the_option(tmp_path):
     rows = {"question": ["q"] * N, "correct": RIGHT, "token_prob": SURE}
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
@@ -215,21 +168,12 @@ def halves(tmp_path, *, p=P, y=Y, features=F):
 
 
 def test_one_half_alone(tmp_path):
-    h, second = N // 2, np.arange(N)[:, None] >= N // 2
-    normal = RNG.normal(size=(N, 5)) + RNG.normal(size=(N, 1)) * [3, 2, 1, 0.5, 0]
-    normal /= normal.std(axis=0)
-    assert len(halves(tmp_path)) == len(halves(tmp_path, features=normal)) == N
+    second = np.arange(N)[:, None] >= N // 2
+    assert len(halves(tmp_path)) == N
     for check, changed in (
         ("features", {"features": np.where(second, F * 1000, F)}),
-        ("features", {"features": np.where(second, F[:, ::-1], F)}),
-        ("features", {"features": np.where(second, normal[:, ::-1], normal)}),
         ("class order", {"p": np.where(second, P[:, [1, 0, 2]], P)}),
     ):
         with pytest.raises(DoubtfulDataError) as error:
             halves(tmp_path, **changed)
         assert error.value.check == check
-    near = np.concatenate([F[:h], F[:h] + 1e-4 * RNG.normal(size=(h, 4))])
-    with pytest.raises(DoubtfulDataError, match="200 calibration rows .* equal or nearly so"):
-        halves(tmp_path, p=np.tile(P[:h], (2, 1)), y=np.tile(Y[:h], 2), features=near)
-    with pytest.raises(DoubtfulDataError, match="every row are sorted.*ranks"):
-        halves(tmp_path, p=-np.sort(-P))

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.defaults import GAMMA
-from lore_core.data.display import Displayed
 from lore_core.data.number_text import percent
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_positive
@@ -35,8 +34,8 @@ FINE_ENOUGH_TO_DRAW = 1 / 2
 _STEP_SUMS = 2_500_000
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LocalDistribution(Displayed):
+@dataclass(frozen=True, eq=False)
+class LocalDistribution:
     """The LCE of all rows that were summed, as far as their cells tell."""
 
     error: Bounded[Floats]  #: (m,); LCE of the rows of each cell
