@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import io
-import lzma
 import sqlite3
 import tempfile
 import zipfile
@@ -90,7 +89,6 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "count.sqlite": lambda: _view(f"{_ENDLESS} SELECT count(*) AS label, 0.5 AS p FROM n"),
     "rows.csv.gz": lambda: gzip.compress(_lines()),
     "rows.csv.bz2": lambda: bz2.compress(_lines()),
-    "rows.csv.xz": lambda: lzma.compress(_lines()),
     "rows.csv.zst": lambda: pa.compress(_lines(), codec="zstd", asbytes=True),
     "samples.eval": _log,
     "images.parquet": _images,

@@ -16,7 +16,7 @@ from lore_core.reading import DoubtfulDataError
 from lore_core.reading.raw_file import RawFile
 from tests.refusals import refused
 
-N, NAMES = 400, ["cat", "dog", "fox"]
+N, NAMES = 800, ["cat", "dog", "fox"]
 RNG = np.random.default_rng(5)
 P = RNG.dirichlet([1.5, 1, 1], N).round(6)
 P[:, 2] = 1 - P[:, 0] - P[:, 1]
@@ -160,11 +160,11 @@ def test_errors_say_what_was_found_and_the_option(tmp_path):
     assert data.class_names == ("wrong", "right")
 
 
-def halves(tmp_path, *, p=P, y=Y, features=F):
+def halves(tmp_path, *, p=P, y=Y, features=F, **mapping):
     h = N // 2
     for name, rows in (("cal", slice(h)), ("test", slice(h, None))):
         np.savez(tmp_path / f"m_{name}.npz", probs=p[rows], labels=y[rows], features=features[rows])
-    return lore.load([tmp_path / "m_cal.npz", tmp_path / "m_test.npz"])
+    return lore.load([tmp_path / "m_cal.npz", tmp_path / "m_test.npz"], mapping=mapping)
 
 
 def test_one_half_alone(tmp_path):
@@ -172,8 +172,14 @@ def test_one_half_alone(tmp_path):
     assert len(halves(tmp_path)) == N
     for check, changed in (
         ("features", {"features": np.where(second, F * 1000, F)}),
-        ("class order", {"p": np.where(second, P[:, [1, 0, 2]], P)}),
+        ("class order", {"p": np.where(second, P[:, [1, 2, 0]], P)}),
     ):
         with pytest.raises(DoubtfulDataError) as error:
             halves(tmp_path, **changed)
         assert error.value.check == check
+
+
+def test_features_that_do_differ_can_be_accepted(tmp_path):
+    second = np.arange(N)[:, None] >= N // 2
+    assert len(halves(tmp_path, features=np.where(second, 5 * F + 100, F))) == N
+    assert len(halves(tmp_path, features=np.where(second, 1000 * F, F), accept="features")) == N
