@@ -272,7 +272,7 @@ def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: lis
 def _of_logits(logits: Floats, columns: Columns, called: str, notes: list[str]) -> Floats:
     """Return probabilities; refuse rows of several columns that are some already."""
     several = logits.shape[1] > 1
-    may_be = several and logits.min() >= -RANGE_TOLERANCE
+    may_be = several and -RANGE_TOLERANCE <= logits.min() <= logits.max() <= 1 + RANGE_TOLERANCE
     if may_be and not undo_rounded_sums(logits, SUM_TOLERANCE)[2].any():
         raise InputError(
             f"{called} was to hold logits, but all rows lie in [0, 1] and sum to 1 as "
