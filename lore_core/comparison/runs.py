@@ -29,7 +29,7 @@ from lore_core.metrics.means import holm
 from lore_core.reading import load_runs
 from lore_core.recalibration import Recalibrator, standard_recalibrators
 
-Taken = TypeVar("Taken")
+Extract = TypeVar("Extract")
 
 _PCA_DIMENSIONS = 20
 #: Runs for each worker between two progress reports.
@@ -108,16 +108,16 @@ def _each_run(
     recalibrators: Sequence[Recalibrator] | None,
     feature_map: str | Sequence[str] | None,
     group_column: str | Sequence[str] | None,
-    taken: Callable[[Comparison], Taken],
+    extract: Callable[[Comparison], Extract],
     n_jobs: int | None,
     progress: Progress | None,
     *,
     unlike: bool = False,
     **options: Any,
-) -> tuple[pd.DataFrame, list[Taken]]:
-    """Compare on every run; return ``run, calibration_rows, evaluation_rows``, and what is taken.
+) -> tuple[pd.DataFrame, list[Extract]]:
+    """Compare on every run; return ``run, calibration_rows, evaluation_rows``, and all extracts.
 
-    ``taken``: takes of a comparison what is sent between processes. ``unlike``: datasets differ:
+    ``extract``: takes of a comparison what is sent between processes. ``unlike``: datasets differ:
     PCA then has no more dimensions than features, and groups are those of the first column, or the
     predicted classes. ``options``: of :func:`~lore_core.comparison.methods.compare`.
     """
@@ -143,20 +143,20 @@ def _each_run(
         "calibration_rows": [int(item.in_split(CALIBRATION).sum()) for item in datasets],
         "evaluation_rows": [len(item.evaluation) for item in datasets],
     }
-    one = partial(_one_run, taken, list(recalibrators), maps, by, unlike, options)
+    one = partial(_one_run, extract, list(recalibrators), maps, by, unlike, options)
     return pd.DataFrame(rows), _in_parallel(one, datasets, n_jobs, progress)
 
 
 def _in_parallel(
-    one: Callable[[Dataset], Taken],
+    one: Callable[[Dataset], Extract],
     datasets: Sequence[Dataset],
     n_jobs: int | None,
     progress: Progress | None,
-) -> list[Taken]:
+) -> list[Extract]:
     # One worker a processor unless the caller or a parallel_config says otherwise.
     if n_jobs is None and joblib.parallel.get_active_backend()[1] in (None, 1):
         n_jobs = -1
-    found: list[Taken] = []
+    found: list[Extract] = []
     with joblib.Parallel(n_jobs=n_jobs) as pool:
         step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
         for start in range(0, len(datasets), step):
@@ -178,14 +178,14 @@ def _in_parallel(
 
 
 def _one_run(
-    taken: Callable[[Comparison], Taken],
+    extract: Callable[[Comparison], Extract],
     methods: Sequence[Recalibrator],
     maps: Mapping[str, MapName],
     by: list[str],
     unlike: bool,
     options: Mapping[str, Any],
     dataset: Dataset,
-) -> Taken:
+) -> Extract:
     """Compare on one run; arguments as of :func:`_each_run`."""
     calibration, evaluation = dataset.calibration, dataset.evaluation
     assert calibration is not None  # checked before
@@ -213,7 +213,7 @@ def _one_run(
         groups=groups[chosen] if chosen and groups is not None else None,
         **options,
     )
-    return taken(result)
+    return extract(result)
 
 
 def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
@@ -257,7 +257,7 @@ class Benchmark:
         return self.values.values(metric).dropna().rank(axis=1)
 
     def any_difference(self, metric: str) -> float:
-        """Return Friedman's p-value that ranks differ; of two methods Wilcoxon's."""
+        """Return the p-value of equal ranks by Friedman's test, of two methods by Wilcoxon's."""
         wide = self.values.values(metric).dropna()
         if len(wide) < 2 or wide.shape[1] < 2:
             return float("nan")
@@ -336,7 +336,7 @@ def benchmark(
     features, and groups are the first column's or the predicted classes.
     """
     rows, found = _each_run(
-        sets, recalibrators, feature_map, None, _taken, n_jobs, progress, unlike=True, **options
+        sets, recalibrators, feature_map, None, _extract, n_jobs, progress, unlike=True, **options
     )
     values, behind = (
         pd.concat([pair[k].assign(run=name) for name, pair in zip(rows["run"], found, strict=True)])
@@ -345,8 +345,8 @@ def benchmark(
     return Benchmark(RunsComparison(values[["run", *values.columns.drop("run")]], rows), behind)
 
 
-def _taken(result: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the metrics, and the differences to the method that is lowest by each paired one."""
+def _extract(result: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return each method's metrics, and by paired ones its difference to the lowest method."""
     apart = []
     for metric in result.paired:
         if not less_is_better(metric.name):
@@ -361,7 +361,7 @@ def _taken(result: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _signed_rank(difference: pd.Series[float]) -> float:
-    """Wilcoxon's p-value; 1 where nothing differs."""
+    """Return Wilcoxon's p-value; 1 where nothing differs."""
     if not difference.any():
         return 1.0
     from scipy import stats

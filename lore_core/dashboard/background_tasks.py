@@ -1,4 +1,4 @@
-"""What workers compute for pages, and what they and the server do once to be warm."""
+"""What workers compute for pages, and what the server does once to be warm."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,6 @@ from lore_core.data.progress import Progress
 from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
 from lore_core.kernel_sums.compile_once import load_kernels
-from lore_core.recalibration import standard_recalibrators
 from lore_core.view import methods, where
 from lore_core.view.inference import chance_errors_of
 from lore_core.view.view import View
@@ -57,16 +56,6 @@ def small_view() -> View:
     labels = (p.cumsum(axis=1) < rng.random((120, 1))).sum(axis=1)
     rows = Dataset(p, labels, rng.normal(size=(120, 2))).with_split(0.5)
     return View(rows, maps={"map": embed(rows.features, "pca", 2, random_state=0)})
-
-
-def warm_worker(progress: Progress | None = None) -> None:
-    """Do a small task, and so load what the first reader would wait for: a second or more."""
-    del progress  # nobody waits for it
-    view = small_view()
-    made = fit_methods(view, [item.label for item in standard_recalibrators()], None, None)
-    methods.intervals_of(view, {name: of.confidence for name, of in made.datasets.items()})
-    where.curve_of(view, confidence=view.evaluation.confidence, on=view.embedding)
-    methods.gains_of(view)
 
 
 def prepare_first_page() -> None:

@@ -28,7 +28,7 @@ _NAME = re.compile(rf"\.?[a-z]+-[0-9a-f]{{40}}{re.escape(_SUFFIX)}(\.[0-9a-f]+\.
 
 
 def cache_folder() -> Path:
-    """Return where this user's dashboards keep things."""
+    """Return the folder in which this user's dashboards share a cache."""
     return user_cache() / "kept"
 
 
@@ -70,7 +70,7 @@ class CacheEntry:
 
 
 class DiskCache:
-    """A folder of things by kind and key, used longest ago removed first; servers may share one."""
+    """Values in a folder, by kind and key; least recently used go first. Servers may share one."""
 
     def __init__(
         self, folder: Path, forms: Sequence[Form] = (), max_bytes: int = _MAX_BYTES
@@ -80,11 +80,11 @@ class DiskCache:
         self._max_bytes = max_bytes
 
     def path_of(self, kind: str, key: str) -> Path:
-        """Return the path of a thing's file."""
+        """Return the path of a value's file."""
         return self.folder / f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{_SUFFIX}"
 
     def put(self, kind: str, key: str, value: Any) -> None:
-        """Write a thing whole, or count it as used if it is there; InputError if it cannot be."""
+        """Write a value, or count it as used if it is there; InputError if it cannot be."""
         if self.touch(kind, key):
             return
         path = self.path_of(kind, key)
@@ -104,7 +104,7 @@ class DiskCache:
             raise _not_writable(self.folder, error) from error
 
     def touch(self, kind: str, key: str) -> bool:
-        """Count a thing as used now; whether it is there."""
+        """Count a value as used now; return whether it is there."""
         path = self.path_of(kind, key)
         try:
             if not stat.S_ISREG(path.lstat().st_mode):
@@ -115,7 +115,7 @@ class DiskCache:
         return True
 
     def get(self, kind: str, key: str) -> Any:
-        """Return a thing as it was put; None if it is not there, too old or damaged."""
+        """Return a value as it was put; None if it is not there, too old or damaged."""
         path = self.path_of(kind, key)
         try:
             with _opened(path) as stream:
@@ -174,7 +174,7 @@ def _remove(path: Path) -> None:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """Open a file to read it; OSError where something else is there, which could be waited for."""
+    """Open a file to read; OSError for a link or a pipe, which could block."""
 
     def opener(name: str, flags: int) -> int:
         more = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

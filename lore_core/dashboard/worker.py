@@ -1,5 +1,6 @@
 """A worker of the pool: it does what the server asks for, one task after the other."""
 
+import gc
 import os
 import queue
 import signal
@@ -48,6 +49,7 @@ def shared_of(arguments: Mapping[str, Any]) -> list[Any]:
 def main(pipe: Connection, is_long: bool) -> None:
     """Do what the server asks for, and tell it what comes of it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches it as the end of the pipe
+    gc.freeze()  # collecting would copy what processes share
     if hasattr(os, "nice"):
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:

@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Literal, TypeVar
 
-from lore_core.dashboard.background_tasks import warm_worker
 from lore_core.dashboard.large_arrays import new_file, pickle_mapped, unpickle_mapped
 from lore_core.dashboard.worker import main, shared_of
 from lore_core.data import processes
@@ -32,8 +31,8 @@ _MAX_WORKERS = 4
 _NICENESS = 5
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
-#: Seconds without a task until a worker warms up.
-_IDLE_SECONDS = 3.0
+#: Seconds without a task until a process ends, whose memory others may need: forking takes little.
+_IDLE_SECONDS = 15.0 if processes.IS_FORKED else None
 #: Raised where the process, or its pipes, have ended.
 _CLOSED = (OSError, ValueError, EOFError, pickle.UnpicklingError)
 #: What who waits is told.
@@ -43,7 +42,7 @@ _ENDED = "The process that computed this has ended; the terminal may say more. U
 
 @dataclass(frozen=True, eq=False)
 class Request(Generic[Result]):
-    """Some work, as it is asked for."""
+    """A function call that takes long, and what the pool and the page must know of it."""
 
     function: Callable[..., Result]  #: Of a module; it also takes ``progress``, and may call it
     arguments: Mapping[str, Any]
@@ -62,7 +61,7 @@ class Request(Generic[Result]):
 
 
 class Task:
-    """Work that was asked for, and what comes of it."""
+    """A request in the pool: its progress, then its result or error."""
 
     def __init__(self, request: Request[Any]) -> None:
         self._request: Request[Any] | None = request
@@ -102,19 +101,19 @@ class Task:
         return self._ended.wait(seconds)
 
     def result(self) -> Any:
-        """Return what came of it, or raise why nothing did."""
+        """Return the result, or raise the error."""
         if self._error is not None:
             raise self._error
         return self._result
 
     def report(self, fraction: float, message: str) -> None:
-        """Take note of how far it is; raises where it was cancelled."""
+        """Store how far it is; raises Cancelled where it was cancelled."""
         if self.cancelled:
             raise Cancelled
         self.fraction, self.message = fraction, message
 
     def run(self, compute: Callable[[Request[Any]], Any] | None = None) -> None:
-        """Do it, here unless ``compute`` does it elsewhere."""
+        """Call the function in this thread, or by ``compute``; store its result or error."""
         request = self._request
         assert request is not None  # it was not done before
         self.started, result, error = time.monotonic(), None, None
@@ -140,14 +139,14 @@ class Task:
         self.end(result, error)
 
     def end(self, result: Any = None, error: Exception | None = None) -> None:
-        """Take what came of it."""
+        """Store the result or error, and wake all who wait."""
         self._result, self._error = result, error
         self._request = self.part = None  # what it is of must not outlive those who look at it
         self._ended.set()
 
 
 class WorkerPool:
-    """``n_workers`` processes (one a processor, at most four), a thread, and tasks that wait."""
+    """Queues of tasks, for ``n_workers`` processes (one a processor, at most four) and others."""
 
     def __init__(self, n_workers: int | None = None) -> None:
         self._n = n_workers or min(os.cpu_count() or 1, _MAX_WORKERS)
@@ -178,7 +177,7 @@ class WorkerPool:
             threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
 
     def submit(self, task: Task) -> Task:
-        """Put a task behind the others that readers wait for."""
+        """Queue a task; the workers of its lane are started where there are none yet."""
         if task.lane == "server":
             self._start("server", 1)
         else:
@@ -191,11 +190,11 @@ class WorkerPool:
     def n_before(self, task: Task) -> int:
         """How many tasks come before one; 0 if it is at work."""
         with self._news:
-            line = self._line(task.lane)
-            return line.index(task) + 1 if task in line else 0
+            queue = self._queue(task.lane)
+            return queue.index(task) + 1 if task in queue else 0
 
     def cancel(self, task: Task) -> None:
-        """Stop a task; what it has taken is lost."""
+        """Stop a task, queued or running; a process that runs it is killed."""
         task.cancelled = True
         with self._news:
             if task in self._waiting:
@@ -209,45 +208,44 @@ class WorkerPool:
         for worker in self._workers:
             worker.end()
 
-    def _line(self, lane: Lane) -> list[Task]:
-        line = [task for task in self._waiting if task.lane == lane]
+    def _queue(self, lane: Lane) -> list[Task]:
+        queue = [task for task in self._waiting if task.lane == lane]
         if lane == "server":  # in the order in which they were asked for
-            return line
+            return queue
         # What nobody waits for any more is done when there is nothing else to do.
-        return sorted(line, key=lambda task: (not task.n_waiting, task.due))
+        return sorted(queue, key=lambda task: (not task.n_waiting, task.due))
 
     def _serve(self, worker: _Worker) -> None:
-        if worker.lane == "short":
-            if not self._wait(worker, _IDLE_SECONDS):
-                worker.run(Task(Request(warm_worker, {})), threads=1)
-        elif worker.lane == "server":
+        if worker.lane == "server":
             lower_priority()
         while True:
-            self._wait(worker)
+            if not self._wait(worker, _IDLE_SECONDS):
+                worker.end()
+                continue
             with self._news:
-                if not (line := self._line(worker.lane)):
+                if not (queue := self._queue(worker.lane)):
                     continue  # another worker has taken it
-                self._waiting.remove(line[0])
+                self._waiting.remove(queue[0])
                 self._busy += worker.lane == "short"
                 # (The last of several takes what the others will leave free.)
-                threads = 1 if self._busy > 1 and line[1:] else self._n
+                threads = 1 if self._busy > 1 and queue[1:] else self._n
             if worker.lane == "server":
-                line[0].run()
+                queue[0].run()
             elif worker.lane == "long":
-                worker.run(line[0], threads=os.cpu_count() or 1)
+                worker.run(queue[0], threads=os.cpu_count() or 1)
                 worker.end()  # nobody may want another for hours
             else:
-                worker.run(line[0], threads=threads)
+                worker.run(queue[0], threads=threads)
                 with self._news:
                     self._busy -= 1
 
     def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
         with self._news:
-            return self._news.wait_for(lambda: bool(self._line(worker.lane)), seconds)
+            return self._news.wait_for(lambda: bool(self._queue(worker.lane)), seconds)
 
 
 class _Worker:
-    """One process and what it does; of the lane of the server it has no process."""
+    """One process and its task; the lane of the server is a thread and needs no process."""
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
@@ -278,7 +276,7 @@ class _Worker:
                 self._process.kill()
 
     def run(self, task: Task, *, threads: int) -> None:
-        """Do a task; one that ends the process ends nothing else."""
+        """Run a task in the process; where that dies, only this task fails."""
         with self._lock:
             self._task = task
 

@@ -18,11 +18,9 @@ DASHBOARD = (*READING, "sklearn.ensemble", "numba", "lore_core.dashboard.backgro
 #: Held while a process is started or waited for: with two threads one would miss its end.
 _LOCK = threading.Lock()
 #: Whether processes are forked.
-_IS_FORKED = sys.platform == "linux"
+IS_FORKED = sys.platform == "linux"
 CONTEXT: ForkServerContext | SpawnContext = (
-    multiprocessing.get_context("forkserver")
-    if _IS_FORKED
-    else multiprocessing.get_context("spawn")
+    multiprocessing.get_context("forkserver") if IS_FORKED else multiprocessing.get_context("spawn")
 )
 
 
@@ -30,7 +28,7 @@ def preload(modules: Sequence[str]) -> None:
     """Start the process that others are forked from, if it is not running; it loads modules."""
     # Threads that spin while they wait would steal the processor from the pages.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    if _IS_FORKED:
+    if IS_FORKED:
         multiprocessing.set_forkserver_preload(list(modules))
         resource_tracker.ensure_running()  # else the server starts it and unblocks SIGINT
         # A Ctrl-C in a terminal reaches the new process, too, which would print a traceback.

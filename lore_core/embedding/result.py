@@ -194,10 +194,10 @@ class NeighbourMap:
             block = points[start : start + max(_BLOCK // n, 1)]
             near = squares - 2.0 * ((block - middle).astype(np.float32) @ known.T)
             chosen = np.argpartition(near, n_near - 1, axis=1)[:, :n_near]
-            found[start : start + len(block)] = self._mean_place(block, chosen)
+            found[start : start + len(block)] = self._weighted_mean(block, chosen)
         return found
 
-    def _mean_place(self, points: Floats, chosen: Ints) -> Floats:
+    def _weighted_mean(self, points: Floats, chosen: Ints) -> Floats:
         distance = np.linalg.norm(self.points[chosen] - points[:, None, :], axis=2)
         reach = distance.max(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -312,7 +312,7 @@ class Embedding:
         return replace(self, coordinates=np.empty((0, self.n_components)))
 
     def known_by(self, of: Callable[[Floats], Floats]) -> Embedding:
-        """Return the map with other values of its known rows, such as means; itself if none.
+        """Return the map with ``of`` applied to its known rows, such as means; itself if none.
 
         ``of``: from one value a row, shape (n, m), to another table.
         """
@@ -324,7 +324,7 @@ class Embedding:
         return replace(self, projection=known)
 
     def as_new(self, selection: Selection, *, among: Selection) -> Embedding:
-        """Return the chosen rows where a map that knows other rows alone would place them.
+        """Return the chosen rows as a map that knows only rows ``among`` would place them.
 
         What is fitted on ``rows(among)`` meets rows that had no part in the map. On t-SNE and UMAP
         they lie a little off where they do as a part of it; PCA and identity know no difference.

@@ -46,7 +46,7 @@ _N_SHADES = 256
 def landscape_drawing(
     picture: LandscapePicture, width: float, type_size: float, height: float | None = None
 ) -> Drawing:
-    """Draw a landscape some units wide, in the colours of paper; ``height``: of all of it."""
+    """Draw a landscape, ``width`` units wide and with its scale ``height`` high, for paper."""
     foot = _foot(picture.scale, width, type_size)
     down = _IN_SPACE * (width - 2 * _MARGIN)
     if picture.view == "map":
@@ -64,7 +64,7 @@ def landscape_drawing(
 
 
 class _View:
-    """A box of two or three axes, seen without perspective; a flat map is seen from above."""
+    """Parallel projection of a box of two or three axes; a flat map is seen from above."""
 
     def __init__(self, drawing: Drawing, picture: LandscapePicture, down: float) -> None:
         self.drawing, self.picture = drawing, picture

@@ -149,7 +149,7 @@ def _global_parts(
     rng: np.random.Generator,
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return ECE and MCE of accuracies, and patterns of true error; ``few``: drawn row by row."""
+    """Return a function to ECE and MCE, and true errors to try; ``few``: rows drawn one by one."""
     count, mass = np.bincount(index), np.bincount(index, weights=weights)
     each = np.ones(len(c)) if weights is None else weights
     member = sparse.csr_array(
@@ -198,7 +198,7 @@ def _local_parts(
     uniform: Floats,
     weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return ALCE, MLCE and supported MLCE (if any) of accuracies, and patterns of true error."""
+    """Return a function to ALCE, MLCE and supported MLCE (if any), and true errors to try."""
     order = np.argsort(index, kind="stable")
     c, a, index, z = c[order], a[order], index[order], z[order]
     weights = chosen_weights(weights, order)
@@ -230,7 +230,7 @@ def _local_parts(
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:
-    """Return what sums values (m, n) within sorted bins; in space few pairs' kernels are held."""
+    """Return a function that sums values (m, n) in sorted bins; in 3-D it may hold the kernels."""
     if len(z) < _LEAST_HELD or z.shape[1] != 3 or np.square(np.bincount(index)).sum() > _MOST_HELD:
         how: dict[str, Any] = {"bandwidth": bandwidth, "target_groups": index}
         return lambda values: laplacian_sums(z, None, values.T, **how).T

@@ -45,7 +45,7 @@ class Significance:
         return float(1.0 - self.tested.mean())
 
     def significant(self, q: float = 0.05) -> Mask:
-        """Return the rows whose error is real, shape (n,): in expectation all but a share ``q``."""
+        """Return significant rows, shape (n,); in expectation at most a share ``q`` is false."""
         check_share(q, "q")
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted <= q)
@@ -130,7 +130,7 @@ def local_significance(
 def two_sided_p_value(
     value: Floats, standard_error: Floats, skewness: Floats, effective_size: ArrayLike
 ) -> Floats:
-    """Return p-values of few and skewed outcomes of mean 0, (n,); without variance only 0 has 1."""
+    """Return p-values (n,) of skewed means around 0; without variance 1 for 0, else 0."""
     size = np.maximum(np.abs(value) - _STEP / np.maximum(effective_size, 1.0), 0.0)
     with np.errstate(all="ignore"):
         t = size / standard_error

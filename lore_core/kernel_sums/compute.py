@@ -37,7 +37,7 @@ _SUMS_SHARE = 0.9
 
 
 def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
-    """Return whether numpy computes the sums: until all it did would have paid for kernels."""
+    """Return whether numpy computes the sums: while loading or compiling kernels costs more."""
     if not HAS_NUMBA or "lore_core.kernel_sums.compiled" in sys.modules:
         return not HAS_NUMBA
     targets, sources = (

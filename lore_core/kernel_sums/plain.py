@@ -1,4 +1,4 @@
-"""The same sums with numpy alone, over all pairs: O(n²), for processes that have no numba.
+"""Kernel sums with numpy alone, over all pairs: O(n²), for processes that have no numba.
 
 Applying a shipped recalibrator to some thousand rows needs no more, nor do rows far from others.
 """

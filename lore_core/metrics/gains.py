@@ -87,9 +87,9 @@ def loss_parts(
     grouping = _grouping(g - a, a, bins, cells)
     return LossParts(
         score=float(np.mean((c - a) ** 2)),
-        calibration=calibration.part(),
-        grouping=grouping.part(),
-        both=calibration.plus(grouping).part(),
+        calibration=calibration.as_gain(),
+        grouping=grouping.as_gain(),
+        both=calibration.plus(grouping).as_gain(),
         n_rows=n,
     )
 
@@ -103,7 +103,7 @@ def cells_of(confidence: Floats, predicted: Floats) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class _Squares:
-    """A weighted sum of squared means, less its noise, and how it scatters."""
+    """A weighted sum of squared means, less its noise, and the two terms of its variance."""
 
     value: float
     constant: float  #: Its variance where all means are 0
@@ -117,8 +117,8 @@ class _Squares:
             growth = float(np.average([self.growth, other.growth], weights=parts))
         return _Squares(self.value + other.value, self.constant + other.constant, growth)
 
-    def part(self) -> Gain:
-        """Return it with the θ for which (value − θ)² ≤ 1.96² (constant + growth θ)."""
+    def as_gain(self) -> Gain:
+        """Return the value, and as interval all θ of (value − θ)² ≤ 1.96² (constant + growth θ)."""
         z = NORMAL_95**2
         middle = self.value + z * self.growth / 2
         half = np.sqrt(max(middle**2 - self.value**2 + z * self.constant, 0.0))
@@ -163,7 +163,7 @@ def _means(residual: Floats, code: Ints) -> tuple[Floats, Floats, Floats]:
 
 
 def _variance(a: Floats, bins: Ints) -> Floats:
-    """Variance of an outcome in every bin; never 0, even where all came out alike."""
+    """Return an outcome's variance in every bin; never 0, even where all came out alike."""
     share = (np.bincount(bins, a) + 0.5) / (np.bincount(bins) + 1)
     return np.asarray(share * (1 - share))
 
@@ -244,14 +244,14 @@ def reward_parts(
 
     return RewardParts(
         ratio=float(ratio),
-        at_most=_most(c, value, t),
+        at_most=_bound_of_gain(c, value, t),
         recalibrated=gain("g", "c"),
         improved=gain("f", "g"),
         both=gain("f", "c"),
     )
 
 
-def _most(c: Floats, value: Floats, t: float) -> float:
+def _bound_of_gain(c: Floats, value: Floats, t: float) -> float:
     """Bound the gain of the best threshold on the confidence."""
     n = len(c)
     edges = np.unique([t, *np.quantile(c, np.arange(1, _LEVELS) / _LEVELS)])

@@ -57,7 +57,7 @@ class Recalibrator(ABC):
     numbers_in_words: str = "settings"
     #: TypedDict of its state, annotated with what values must be (sizes: K classes, n
     #: rows or cells, p features) and what arrays hold: ``{who}`` for a value of each row or cell,
-    #: ``{cuts}`` and ``{smallest}`` where values of single rows may be among them.
+    #: ``{cuts}`` and ``{smallest}`` (of ``count``) where values of single rows may be among them.
     state_type: type = _NoState
 
     n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class FittedMap(TypedDict):
-    """A feature map that ``fit`` got."""
+    """A feature map that a recalibrator was fitted on."""
 
     name: str | None  #: None: a single unnamed one
     #: Without coordinates. None: plain coordinates, which cannot be computed from features.
@@ -39,7 +39,7 @@ class FittedMap(TypedDict):
 
 @dataclass(frozen=True)
 class FittedOn:
-    """Names of what the calibration rows consisted of, and the maps that placed them."""
+    """Names of the calibration rows' classes, features and groups, and their feature maps."""
 
     class_names: tuple[str, ...]  #: In the order of the probabilities
     feature_names: tuple[str, ...]  #: In the order of the features; empty where there were none
@@ -50,7 +50,7 @@ class FittedOn:
 
     @classmethod
     def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
-        """Take down the names of a dataset and the maps of an embedding."""
+        """Collect the names of a dataset and the maps of an embedding."""
         groups = calibration.groups
         return cls(
             class_names=calibration.class_names,
@@ -86,7 +86,7 @@ class FittedOn:
         return {name: item for name, item in given.items() if name in meant}
 
     def stored_maps(self, used: Sequence[str | None], maps: bool) -> list[FittedMap]:
-        """Return ``name`` and ``map`` of a method's maps; ``maps``: whether they are wanted."""
+        """Return ``name`` and ``map`` of the maps a method uses; without ``maps`` names only."""
         found = {name: item if maps else None for name, item in self.used_maps(used).items()}
         kinds = [type(item.projection) for item in found.values() if item is not None]
         other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]
@@ -123,14 +123,14 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
 
 
 def sample(rows: Dataset, most: int = 50_000) -> Dataset:
-    """Return ``most`` random rows, or all where there are no more."""
+    """Draw ``most`` rows at random, or return all where there are no more."""
     if len(rows) <= most:
         return rows
     return rows.rows(np.random.default_rng(0).permutation(len(rows))[:most])
 
 
 def cross_fitted(method: Recalibrator, rows: Dataset, fold: Ints) -> Dataset:
-    """Return rows as a method leaves them that was fitted on the other folds; ``fold`` (n,)."""
+    """Recalibrate each fold by the method as fitted on the other folds; ``fold`` (n,)."""
     vectors = np.empty_like(rows.probabilities)
     for number in np.unique(fold):
         here = fold == number

@@ -1,4 +1,4 @@
-"""Bundles on disk: a directory or a ZIP file, there as a whole or not at all."""
+"""Bundles on disk: a directory or a ZIP file, whole or not at all; options as command words."""
 
 import contextlib
 import io
@@ -97,8 +97,8 @@ def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
     return place
 
 
-def typed(options: Mapping[str, object]) -> list[str]:
-    """Write options as they are typed: None is left out, each of several values named anew."""
+def option_words(options: Mapping[str, object]) -> list[str]:
+    """Return words of a command: None is left out, each of several values gets its option."""
     written: list[str] = []
     for name, value in options.items():
         for one in value if isinstance(value, tuple) else (value,):

@@ -17,7 +17,7 @@ from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
 from lore_core.regions import SavedSubgroup, saved_subgroups
 from lore_core.regions.subgroups.saved import subgroups_json
-from lore_core.report.archive import FORMAT, check_output_path, typed, write_bundle
+from lore_core.report.archive import FORMAT, check_output_path, option_words, write_bundle
 from lore_core.report.findings import Comparing, Findings, ReportSettings, Source, examine
 from lore_core.report.tables import ABOUT_TABLES, table_files, tables
 from lore_core.view import SumsView, View
@@ -99,7 +99,7 @@ def view_options(view: View) -> list[str]:
         "--binning": view.binning,
         "--target": target_option(view),
     }
-    return typed(looked_at)
+    return option_words(looked_at)
 
 
 def figures_command(
@@ -124,7 +124,7 @@ def rerun_command(
         "--draws": settings.n_draws,
         "--expect-data": digest,
     }
-    options = [*view_options(view), *source.options, *typed(computed)]
+    options = [*view_options(view), *source.options, *option_words(computed)]
     default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
     if source.files:  # run in the directory of the first run
         default = f"[ $# -gt 0 ] || set -- {shlex.join(source.files)}"

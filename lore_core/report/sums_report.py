@@ -15,7 +15,7 @@ from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.field import SumsLandscape
-from lore_core.report.archive import FORMAT, typed
+from lore_core.report.archive import FORMAT, option_words
 from lore_core.report.charts import figure_files
 from lore_core.report.page import render
 from lore_core.report.pdf import report_pdf
@@ -120,4 +120,4 @@ def sums_command(view: SumsView, word: str, n_draws: int | None = None) -> str:
         "--column": view.columns,
         "--draws": n_draws,
     }
-    return shlex.join(["lore", word, *view.data, *typed(options)])
+    return shlex.join(["lore", word, *view.data, *option_words(options)])

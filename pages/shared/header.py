@@ -1,4 +1,4 @@
-"""The line above every page: the question it answers and the data it answers it for."""
+"""Head of a page: its question, the data, the verdict; and Markdown escaped in texts."""
 
 import re
 
@@ -71,7 +71,7 @@ def headline_in_a_line(verdict: Verdict) -> None:
 
 
 def conclude(container: DeltaGenerator, conclusion: Conclusion) -> None:
-    """Begin a page, in a container kept free for it, with what report and command say, too."""
+    """Show a conclusion, which report and command say too, in a page's first container."""
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 
 

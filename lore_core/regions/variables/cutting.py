@@ -75,7 +75,7 @@ def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4
         distinct, count = np.unique(numbers, return_counts=True)
         if len(distinct) > _FEW_VALUES:
             edges = _edges(distinct, count, n_parts, rounded=not dates)
-            write = _date if dates else number
+            write = _date if dates else _number_text
             return _cut_numbers(name, origin, numbers, missing, distinct, edges, write)
     return _cut_names(name, origin, series, missing)
 
@@ -95,7 +95,7 @@ def numbers_of(series: pd.Series[Any]) -> Floats:
 
 
 def names_of(series: pd.Series[Any]) -> NDArray[np.object_]:
-    """Write every value by itself, as a name."""
+    """Return every value as text."""
     texts = np.array([_text(value) for value in series.astype(object)], dtype=object)
     texts[series.isna().to_numpy()] = MISSING
     return texts
@@ -121,7 +121,7 @@ def _cut_names(name: str, origin: Origin, series: pd.Series[Any], missing: Mask)
 
 
 def range_words(low: str, high: str) -> str:
-    """Say a range by its borders; "" where it has none."""
+    """Write a range by its two ends; an open one is ""."""
     if low and high:
         return f"{low} to {high}"
     return f"≥ {low}" if low else f"< {high}"
@@ -131,7 +131,7 @@ def _few_numbers(numbers: Floats) -> list[str]:
     """Write few different numbers, as short as keeps them apart."""
     values, place = np.unique(numbers, return_inverse=True)
     if (values == np.floor(values)).all():
-        return [number(values[k]) for k in place]
+        return [_number_text(values[k]) for k in place]
     for digits in range(3, 18):
         short = [f"{value:.{digits}g}".replace("-", "−") for value in values]
         if len(set(short)) == len(values):
@@ -147,7 +147,7 @@ def _text(value: object) -> str:
 
 
 def _natural_order(texts: Any) -> Ints:
-    """Numbers by size, then words by the alphabet, then what is missing."""
+    """Return the order: numbers by size, words by the alphabet, then what is missing."""
 
     def key(k: int) -> tuple[int, float, str]:
         text = str(texts[k])
@@ -211,7 +211,7 @@ def _cut_numbers(
         single = distinct[start[k] : end[k]] if end[k] - start[k] == 1 else None
         only.append(math.nan if single is None else float(single[0]))
         if single is not None:
-            text = _few_numbers(single)[0] if write is number else write(float(single[0]))
+            text = _few_numbers(single)[0] if write is _number_text else write(float(single[0]))
             names.append(f"= {text}")
         else:
             names.append(range_words(*["", *texts, ""][k : k + 2]))
@@ -227,7 +227,7 @@ def _cut_numbers(
     return Attribute(name, origin, codes, tuple(names), borders, between, tuple(only))
 
 
-def number(value: float) -> str:
+def _number_text(value: float) -> str:
     """Write a number with as many digits as it has, at most fifteen, and thousands apart."""
     text = f"{value + 0.0:.15g}"  # no −0
     if "e" in text:
