@@ -18,7 +18,6 @@ from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.arrays import MapArray
 from lore_core.data.dataset import Dataset
-from lore_core.data.display import Displayed
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
@@ -35,8 +34,8 @@ _Found = TypeVar("_Found")
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison(Displayed):
+@dataclass(frozen=True)
+class Comparison:
     """What each method did to the same evaluation rows."""
 
     table: pd.DataFrame  #: One row a method, one column a metric

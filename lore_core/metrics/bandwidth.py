@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
-from lore_core.data.display import Displayed
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_placed_rows
@@ -39,8 +38,8 @@ def default_gammas(n: int = 30) -> Floats:
     return np.geomspace(LEAST_GAMMA, LARGEST_GAMMA, n)
 
 
-@dataclass(frozen=True, repr=False)
-class BandwidthCurve(Displayed):
+@dataclass(frozen=True)
+class BandwidthCurve:
     """MLCE and ALCE over a grid of bandwidths."""
 
     #: (g,); bandwidths, and both summaries.
@@ -165,8 +164,8 @@ def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Float
     return np.asarray((total / np.bincount(code, weights=weights))[code])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VectorCurve(Displayed):
+@dataclass(frozen=True, eq=False)
+class VectorCurve:
     """Average and largest local error of the whole vector over a grid of bandwidths."""
 
     gamma: Floats  #: (g,); bandwidths
@@ -174,9 +173,10 @@ class VectorCurve(Displayed):
     #: its noise, below 0 where it is all noise.
     mean_squared: Floats
     largest_squared: Floats
-    supported: Mask  #: (g, n); mask of the rows with ten effective neighbours or more
+    #: (g, n); mask of the rows with ten effective neighbours or more.
+    supported: Mask = field(repr=False)
     median_effective_size: Floats  #: (g,); median n_eff over all rows
-    bin_index: Ints  #: (n,); bin of the predicted class's confidence
+    bin_index: Ints = field(repr=False)  #: (n,); bin of the predicted class's confidence
 
     @property
     def average(self) -> Floats:

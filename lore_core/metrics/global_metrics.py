@@ -11,7 +11,6 @@ from scipy import special
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import N_BINS
-from lore_core.data.display import Displayed
 from lore_core.data.validation import InputError, as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 
@@ -21,8 +20,8 @@ NORMAL_95 = 1.959963984540054
 FEWEST_GROUP_ROWS = 10
 
 
-@dataclass(frozen=True, repr=False)
-class ReliabilityTable(Displayed):
+@dataclass(frozen=True)
+class ReliabilityTable:
     """Mean confidence and accuracy of each confidence bin. Empty bins hold NaN."""
 
     bins: ConfidenceBins  #: The partition

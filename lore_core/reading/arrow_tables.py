@@ -44,7 +44,7 @@ _END_BYTES = 8
 
 def open_parquet(raw: RawFile) -> Columns:
     """Open a Parquet file; columns are decoded one at a time, so memory stays small."""
-    with _refusing_damage(raw, "Parquet"):
+    with refusing_arrow(raw.name, "Parquet file"):
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema = file.schema_arrow
@@ -57,7 +57,7 @@ def open_parquet(raw: RawFile) -> Columns:
 
 def open_feather(raw: RawFile) -> Columns:
     """Open a Feather (Arrow IPC) file, or an Arrow stream."""
-    with _refusing_damage(raw, "Feather"), raw.open() as stream:
+    with refusing_arrow(raw.name, "Feather file"), raw.open() as stream:
         head = stream.read(4)
         stream.seek(0)
         if head == b"\xff\xff\xff\xff":
@@ -90,7 +90,7 @@ def _check_batches(raw: RawFile) -> None:
 def open_saved_dataset(raw: RawFile) -> Columns:
     """Open a folder that Hugging Face's ``save_to_disk`` has written."""
     extracts = [Extract(name, table, np.arange(table.num_rows)) for name, table in _parts_of(raw)]
-    with _refusing_damage(raw, "Hugging Face"):
+    with refusing_arrow(raw.name, "Hugging Face file"):
         table = join_tables(extracts)
     return columns_of_table(raw.name, table, "Hugging Face", locate=row_locator(extracts))
 
@@ -173,20 +173,21 @@ def row_locator(extracts: Sequence[Extract]) -> Callable[[int], str]:
     return locate
 
 
-def _refusing_damage(raw: RawFile, what: str) -> AbstractContextManager[None]:
-    return refusing_damage(raw.name, f"{what} file", pa.ArrowException, OSError, ValueError)
+def refusing_arrow(name: str, what: str) -> AbstractContextManager[None]:
+    """Turn errors of a damaged file of Arrow's formats into InputError; ``what`` it should be."""
+    return refusing_damage(name, what, pa.ArrowException, OSError, ValueError)
 
 
 def _columns(
     raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
 ) -> Columns:
-    with _refusing_damage(raw, what):
+    with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
     def checked(name: str) -> Any:
-        with _refusing_damage(raw, what):
+        with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
             values.validate(full=True)
@@ -202,13 +203,7 @@ def _columns(
         inner = columns_of_records(raw, rows)
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
         plain = _columns(raw, what, rest, n_rows, read, **more)
-        return replace(
-            plain,
-            shapes={**plain.shapes, **inner.shapes},
-            kinds={**plain.kinds, **inner.kinds},
-            load=lambda name: (inner if name in inner.shapes else plain).load(name),
-            notes=notes,
-        )
+        return replace(plain.joined(inner, inner.names), notes=notes)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
     named = {name: known for name, known in _class_names_in(schema).items() if name in names}
@@ -232,7 +227,7 @@ def _columns(
             return thumbnails(
                 "A column of images", streams, n_rows, lambda row: f"{called} {columns.where(row)}"
             )
-        with _refusing_damage(raw, what):
+        with refusing_arrow(raw.name, f"{what} file"):
             return _matrix(values) if len(shapes[name]) == 2 else _series(values)
 
     # Numbers of probabilities are in the order of the numbered classes.
@@ -347,8 +342,7 @@ def _parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
     check_parts(f"{_STATE} of '{raw.name}'", names, "Save the dataset again.")
     parts = []
     for name in names:
-        errors = OSError, pa.ArrowException, ValueError
-        with refusing_damage(short(name), f"part of '{raw.name}'", *errors):
+        with refusing_arrow(short(name), f"part of '{raw.name}'"):
             with pa.memory_map(str(folder / name)) as source:
                 table, is_whole = _read_stream(source)
             if not is_whole:

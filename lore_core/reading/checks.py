@@ -320,9 +320,11 @@ def _other_scale(features: NDArray[np.floating[Any]], halves: tuple[Ints, Ints])
     larger = [(sign * ratios > np.log(_OTHER_SCALE)).mean() for sign in (1, -1) if ratios.size]
     if len(ratios) < _FEWEST_COLUMNS or max(larger) <= _MOST_COLUMNS:
         return None
+    ratio = float(np.median(ratios))
+    wider, other = (EVALUATION, CALIBRATION) if ratio > 0 else (CALIBRATION, EVALUATION)
     return (
-        f"features of {EVALUATION} rows spread {np.exp(np.median(ratios)):.3g} times as far as "
-        "those of the other half, in nearly all columns. Scale both alike."
+        f"features of {wider} rows spread {np.exp(abs(ratio)):.3g} times as far as those of "
+        f"{other} rows, in nearly all columns. Scale both alike."
     )
 
 

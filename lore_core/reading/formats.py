@@ -27,6 +27,7 @@ from lore_core.reading.arrow_tables import (
     open_feather,
     open_parquet,
     open_saved_dataset,
+    refusing_arrow,
     row_locator,
     splits_of,
 )
@@ -153,8 +154,7 @@ def _joined(file: str, parts: Sequence[RawFile]) -> Columns:
 def _table_of(part: RawFile) -> pa.Table:
     """Return a part of a table; one that is cut off is refused."""
     if part.suffix in _PARQUET.suffixes:
-        errors = pa.ArrowException, OSError, ValueError
-        with refusing_damage(part.name, "Parquet file", *errors), part.open() as stream:
+        with refusing_arrow(part.name, "Parquet file"), part.open() as stream:
             return pa.parquet.ParquetFile(stream, page_checksum_verification=True).read()
     columns = open_columns(part)
     if columns.incomplete:
@@ -237,10 +237,15 @@ def sources_of(source: Any) -> list[RawFile]:
         return splits_of(path) or alone or in_directory(path)
     if path.exists() or not glob.has_magic(str(path)):
         return [raw_file(path)]
-    fitting = glob.glob(str(path), recursive=True)  # noqa: PTH207 - ** as in shells
-    if not fitting:
-        raise InputError(f"'{path}' fits no file. Check the pattern.")
-    return parts_of([_named(Path(name), Path(name).parts) for name in sorted(fitting)])
+    return parts_of([_named(file, file.parts) for file in files_fitting(path)])
+
+
+def files_fitting(pattern: Path) -> list[Path]:
+    """Return the files that a pattern fits, by name; InputError if there is none."""
+    found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - ** as in shells
+    if not found:
+        raise InputError(f"'{pattern}' fits no file. Check the pattern.")
+    return [*map(Path, sorted(found))]
 
 
 def _named(path: Path, below: Sequence[str]) -> RawFile:

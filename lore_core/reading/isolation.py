@@ -72,11 +72,6 @@ class Limits:
     memory: int  #: Bytes beyond Python itself; also of the answer
     seconds: float  #: Of processor time
 
-    @property
-    def wall_seconds(self) -> float:
-        """Wall-clock seconds."""
-        return _WALL_SECONDS_PER_SECOND * self.seconds
-
     @classmethod
     def of(cls, n_bytes: int) -> Limits:
         """Return the limits for files of so many bytes.
@@ -100,7 +95,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         until = math.ceil(time.process_time() + self.seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
-        signal.alarm(math.ceil(self.wall_seconds))
+        signal.alarm(math.ceil(_WALL_SECONDS_PER_SECOND * self.seconds))
 
 
 def parse(
@@ -154,7 +149,8 @@ def _answer_of(
                 f"({error.strerror or error}). Close other programs."
             ) from error
         # (The child's own alarm could be turned off by what it reads.)
-        deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
+        most = _WALL_SECONDS_PER_SECOND * limits.seconds + _GRACE_SECONDS
+        deadline = threading.Timer(most, child.kill)
         deadline.start()
         try:
             content = bytearray()

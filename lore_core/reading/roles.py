@@ -353,7 +353,7 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
                 f"'{name}' is no feature: it holds text such as {short(repr(found[1]))} "
                 f"({columns.where(found[0])}). Write plain numbers to use it."
             )
-        if shape == rows and _key(name) in _LABEL and not _is_alike(columns, name, mapping):
+        if shape == rows and _key(name) in _LABEL:
             notes.append(f"{called} is metadata: the true class is '{mapping.label}'.")
         if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
             notes.append(
@@ -370,13 +370,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         elif columns.kinds[name] == "other":
             notes.append(f"{called} is not used: it has no plain values.")
     return notes
-
-
-def _is_alike(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
-    """Return whether a column divides the rows as the label does: class numbers and their names."""
-    both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
-    one, other = (pd.factorize(texts)[0] for texts in both)
-    return np.array_equal(one, other)
 
 
 def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:

@@ -57,7 +57,7 @@ def open_text(raw: RawFile) -> Columns:
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
     frame, encoding = _parse(raw, names, delimiter, decimal)
-    notes, last = [], _unended_line(raw)
+    notes, incomplete = _end_of(raw, len(names), delimiter)
     if encoding == "cp1252":
         notes.append(f"'{raw.name}' is not UTF-8: read as Windows-1252 text.")
     if decimal == ",":
@@ -66,9 +66,9 @@ def open_text(raw: RawFile) -> Columns:
         raw,
         "CSV",
         frame,
-        notes=(*notes, *_notes_on(raw, last)),
+        notes=tuple(notes),
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
-        incomplete=_cut_short(raw, last, names, delimiter),
+        incomplete=incomplete,
     )
 
 
@@ -147,27 +147,20 @@ def _parse(
         ) from error
 
 
-def _unended_line(raw: RawFile) -> bytes:
-    """Return the last line of a text if no line break ends it: it may be cut off."""
+def _end_of(raw: RawFile, n_columns: int = 0, delimiter: str = ",") -> tuple[list[str], str]:
+    """Return a note if no line break ends a text, and what is wrong if its last line is short."""
     with raw.open() as stream:
         stream.seek(max(0, stream.seek(0, io.SEEK_END) - _SAMPLE_BYTES))
         last = re.split(rb"[\r\n]", stream.read())[-1]
-    return last if last.strip(b" \t\0") else b""
-
-
-def _notes_on(raw: RawFile, last: bytes) -> tuple[str, ...]:
+    if not last.strip(b" \t\0"):
+        return [], ""
     note = f"'{raw.name}' does not end with a line break: if it was cut off, rows are missing."
-    return (note,) if last else ()
-
-
-def _cut_short(raw: RawFile, last: bytes, names: list[str], delimiter: str) -> str:
-    """Return what is wrong if the last line ends too early, else ``""``."""
     n_values = last.count(delimiter.encode()) + 1
     # (With quotes the last line may be a part of a cell.)
-    if not last or b'"' in last or n_values >= len(names):
-        return ""
-    return (
-        f"the last line of '{raw.name}' holds {n_values} of {len(names)} values and does not end: "
+    if b'"' in last or n_values >= n_columns:
+        return [note], ""
+    return [note], (
+        f"the last line of '{raw.name}' holds {n_values} of {n_columns} values and does not end: "
         "it may have been cut off. Save it again."
     )
 
@@ -206,7 +199,7 @@ def open_json(raw: RawFile) -> Columns:
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
     if is_one_a_line:
-        notes += _notes_on(raw, _unended_line(raw))
+        notes += (*_end_of(raw)[0],)
     return columns_of_records(raw, records, notes=notes)
 
 
@@ -230,7 +223,8 @@ def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
         return [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
     if {"eval", "samples"} <= set(content):
         return [content]
-    if _is_table(content):
+    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in content.values()}
+    if len(lengths) == 1 and max(lengths) > 1:  # whole columns, not one row
         columns = zip(*content.values(), strict=True)
         return [dict(zip(content, row, strict=True)) for row in columns]
     inner = [value for value in content.values() if isinstance(value, dict)]
@@ -249,14 +243,6 @@ def _is_one_a_line(lines: Sequence[str]) -> bool:
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
     return isinstance(head, dict) and (several or _records_of(head) is None)
-
-
-def _is_table(found: Mapping[str, Any]) -> bool:
-    """Return whether an object holds whole columns, not one row."""
-    if {"columns", "data"} <= set(found):
-        return True
-    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in found.values()}
-    return len(lengths) == 1 and lengths.pop() > 1
 
 
 def _json(raw: RawFile, text: str, where: str) -> Any:

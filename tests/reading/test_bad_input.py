@@ -151,7 +151,7 @@ def test_header_without_rows(tmp_path, table, npz):
         ("label,confidence,prediction\ncat,.5,cat\ncat,.5,cat\n", r"one class only \('cat'\)"),
         (
             'label,p_0,p_1\n0,"0,5","0,5"\n1,.5,.5\n1,.5,.5\n1,.5,.5\n',
-            r"'p_0'.*numbers only; got '0,5' at row 0.*Write decimals with a point",
+            r"'p_0'.*numbers only; got '0,5' at row 0.*decimals with a point",
         ),
         ("label,p,t\n0,0.5," + "x" * 200_000 + "\n", "a cell is longer than 131,072"),
         ("label,p\n" + '0,"' * 700_000, "its first two lines than a megabyte"),

@@ -1,6 +1,6 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,7 +11,6 @@ from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA
-from lore_core.data.display import Displayed
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
 from lore_core.data.weights import as_weights
@@ -55,11 +54,11 @@ _DESCRIBED = ("subgroup", "id", "name", "kind", "where", "leans", "rows")
 _MEANS = ("confidence", "accuracy", "gap")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Subgroup(Displayed):
+@dataclass(frozen=True, eq=False)
+class Subgroup:
     """Rows that can be named, whose confidence is further off than the average."""
 
-    rows: Ints  #: Row numbers, of both halves
+    rows: Ints = field(repr=False)  #: Row numbers, of both halves
     sign: int  #: +1: overconfident, −1: underconfident
     #: What columns hold of its rows, and of theirs alone; empty for a region of the map.
     conditions: tuple[Predicate, ...]
@@ -67,7 +66,8 @@ class Subgroup(Displayed):
     confidence: float
     accuracy: float
     held: Held  #: The evidence: what its rows say that had no part in finding it
-    held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
+    #: Row numbers of those of its rows that had no part in finding it.
+    held_out: Ints = field(repr=False)
     #: Of a region, what most of its rows hold: :func:`~lore_core.regions.enrichment.region_label`.
     label: tuple[Predicate, ...] = ()
     centre: tuple[float, ...] = ()  #: Of a region without a label, on the map
@@ -97,8 +97,8 @@ class Subgroup(Displayed):
         return not self.conditions
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SubgroupSearch(Displayed):
+@dataclass(frozen=True, eq=False)
+class SubgroupSearch:
     """All subgroups of one set of rows."""
 
     subgroups: list[Subgroup]  #: Confirmed on held-out rows, the most interesting first
