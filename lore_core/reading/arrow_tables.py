@@ -47,12 +47,10 @@ def open_parquet(raw: RawFile) -> Columns:
     with refusing_arrow(raw.name, "Parquet file"):
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
-        schema = file.schema_arrow
-
-    def read(name: str) -> Any:
-        return file.read(columns=[name]).column(name)
-
-    return _columns(raw, "Parquet", schema, file.metadata.num_rows, read)
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    return _columns(
+        raw, "Parquet", schema, n_rows, lambda name: file.read(columns=[name]).column(name)
+    )
 
 
 def open_feather(raw: RawFile) -> Columns:

@@ -432,15 +432,13 @@ def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
     """Return the group columns that every part has, as names of groups."""
     names = dict.fromkeys(name for part in parts for name in part.mapping.groups or ())
     shared = [name for name in names if all(name in part.columns.shapes for part in parts)]
-    groups = {name: [_group_names(part.columns, name) for part in parts] for name in shared}
-    joined = {name: pd.concat(values, ignore_index=True) for name, values in groups.items()}
-    return pd.DataFrame(joined) if shared else None
-
-
-def _group_names(columns: Columns, name: str) -> pd.Series[Any]:
-    values = _values(columns, name)
-    texts = values.astype(object).where(values.notna(), MISSING_GROUP).map(str)
-    return texts.astype(object).infer_objects()
+    groups = {}
+    for name in shared:
+        of_parts = [_values(part.columns, name).astype(object) for part in parts]
+        values = pd.concat(of_parts, ignore_index=True)
+        texts = values.where(values.notna(), MISSING_GROUP).map(str)
+        groups[name] = texts.astype(object).infer_objects()
+    return pd.DataFrame(groups) if shared else None
 
 
 def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame:
