@@ -89,8 +89,8 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     """Read and check what the mapping names."""
     label = _check_roles(columns, mapping)
     n = _check_lengths(columns, mapping, label)
-    split, training = splits_in(columns, mapping, n)
-    weights = weights_of(columns, mapping)
+    split, weights = splits_in(columns, mapping), weights_of(columns, mapping)
+    training = np.zeros(n, dtype=bool) if split is None else split == "train"
     weightless = np.zeros(n, dtype=bool) if weights is None else weights == 0
     is_read, dropped = _rows_to_read(columns, mapping, training, weightless)
 
@@ -216,19 +216,16 @@ def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
     return n
 
 
-def splits_in(
-    columns: Columns, mapping: ColumnMapping, n: int
-) -> tuple[NDArray[np.str_] | None, Mask]:
-    """Return each row's split (``""`` for training rows), and which rows are training rows."""
+def splits_in(columns: Columns, mapping: ColumnMapping) -> NDArray[np.str_] | None:
+    """Return each row's split, ``"train"`` of training rows; None if none is mapped."""
     if not mapping.split:
-        return None, np.zeros(n, dtype=bool)
+        return None
     codes, values = pd.factorize(columns.series(mapping.split).astype(object))
     words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
     known = np.array([*words, ""])  # "" is for missing values, code −1
     rule = "hold calibration or evaluation (or cal, val, dev, test, train)"
     columns.check(mapping.split, known[codes] == "", rule, "Correct it, or map no split.")
-    split = known[codes].astype("<U11")
-    return split, np.asarray(split == "train")
+    return known[codes].astype("<U11")
 
 
 def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -> Floats:
