@@ -323,7 +323,7 @@ def _other_scale(features: NDArray[np.floating[Any]], halves: tuple[Ints, Ints])
     ratio = float(np.median(ratios))
     wider, other = (EVALUATION, CALIBRATION) if ratio > 0 else (CALIBRATION, EVALUATION)
     return (
-        f"features of {wider} rows spread {np.exp(abs(ratio)):.3g} times as far as those of "
+        f"features of {wider} rows spread {np.exp(abs(ratio)):,.0f} times as far as those of "
         f"{other} rows, in nearly all columns. Scale both alike."
     )
 
