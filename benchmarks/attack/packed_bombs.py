@@ -1,5 +1,7 @@
 """Databases, workbooks, logs and images that hold more than their size says."""
 
+import bz2
+import gzip
 import io
 import sqlite3
 import tempfile
@@ -76,10 +78,18 @@ def _images() -> bytes:
     return made.getvalue()
 
 
+def _lines() -> bytes:
+    """Return 360 MB of equal lines, which pack to a few thousand bytes."""
+    return b"label,p\n" + b"0,0.5\n" * 60_000_000
+
+
 #: Name to what makes the file.
 BOMBS: dict[str, Callable[[], bytes]] = {
     "view.sqlite": lambda: _view(f"{_ENDLESS} SELECT k % 2 AS label, 0.5 AS p FROM n"),
     "count.sqlite": lambda: _view(f"{_ENDLESS} SELECT count(*) AS label, 0.5 AS p FROM n"),
+    "rows.csv.gz": lambda: gzip.compress(_lines()),
+    "rows.csv.bz2": lambda: bz2.compress(_lines()),
+    "rows.csv.zst": lambda: pa.compress(_lines(), codec="zstd", asbytes=True),
     "samples.eval": _log,
     "images.parquet": _images,
     **({"view.duckdb": _duckdb_view} if find_spec("duckdb") else {}),

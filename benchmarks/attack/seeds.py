@@ -1,5 +1,6 @@
 """Small files of every readable format, from which damaged ones are made."""
 
+import gzip
 import io
 import json
 import sqlite3
@@ -83,6 +84,9 @@ def seeds() -> dict[str, bytes]:
     made["rows.json"] = dated.to_json(orient="records").encode()
     made["rows.jsonl"] = dated.to_json(orient="records", lines=True).encode()
     made["columns.json"] = dated.to_json(orient="split", index=False).encode()
+    made["rows.csv.gz"] = gzip.compress(made["rows.csv"])
+    made["rows.jsonl.zst"] = pa.compress(made["rows.jsonl"], codec="zstd", asbytes=True)
+    made["nested.parquet"] = _nested(lists)
     made["rows.sqlite"] = _database(dated)
     made["log.eval"] = _log(dated)
     made["log.json"] = json.dumps(
@@ -97,6 +101,18 @@ def seeds() -> dict[str, bytes]:
     if find_spec("duckdb"):
         made["rows.duckdb"] = _duckdb(rows)
     return made
+
+
+def _nested(lists: pd.DataFrame) -> bytes:
+    """Return the rows with their probabilities by class, as pairs."""
+    names = ("cat", "dog", "emu")
+    pairs = [
+        [{"label": name, "prob": p} for name, p in zip(names, row, strict=True)]
+        for row in lists["probs"]
+    ]
+    whole = pa.Table.from_pandas(lists.drop(columns="probs")).append_column("probs", [pairs])
+    pa.parquet.write_table(whole, written := io.BytesIO())
+    return written.getvalue()
 
 
 def folders() -> dict[str, dict[str, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import re
@@ -62,8 +63,11 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            close = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            if close:
+                ctx.fail(f"No such command '{cmd_name}'. Did you mean '{close[0]}'?")
             return None
         module = importlib.import_module(f"lore_core.cli.{COMMANDS[cmd_name]}")
         command = getattr(module, cmd_name)

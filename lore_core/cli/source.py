@@ -102,16 +102,13 @@ def load_data(
         return lore.demo.digits()
     if data == ("demo-text",):
         return lore.demo.sentences()
+    from lore_core.reading.formats import parts_of, sources_of
+
+    files = sources_of(data)
+    if len(files) > 2 and all(file.suffix in (".parquet", ".pq") for file in files):
+        files = parts_of(files)
     mapping = lore.reading.parse_options(columns)
-    paths = [as_path(item) for item in data]
-    if len(data) > 2 or any(not path.exists() for path in paths):
-        files = mergeable.parquet_files(data)
-        if len(files) > 2 or (files and not paths[0].exists()):
-            if not isolate:
-                return mergeable.read_whole(files, mapping)
-            if all(path.exists() for path in files):
-                raise InputError(_NOT_ISOLATED)
-    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, isolate=isolate)
+    return lore.load(files, mapping=mapping, isolate=isolate)
 
 
 def map_name(typed: str, n_features: int) -> lore.embedding.MapName:

@@ -138,18 +138,10 @@ def undo_rounded_sums(rows: Floats, tolerance: float) -> tuple[Floats, Floats, M
     """Return rows (n, K), rounding undone beyond ``tolerance``; old sums; which are unexplained."""
     total = rows.sum(axis=1)
     bad = np.abs(total - 1.0) > tolerance
-    if bad.any():
-        rows, explained = _undo_rounding(rows)
-        bad &= ~explained
-    return rows, total, bad
-
-
-def _undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
-    """Return rows (n, K) that sum to 1 and round to those given, and where there are such rows."""
-    total = rows.sum(axis=1)
-    unit = _unit_of(rows)
+    unit = _unit_of(rows) if bad.any() else 0.0
     if not unit:
-        return rows, np.zeros(len(rows), dtype=bool)
+        return rows, total, bad
+    # Rows that sum to 1 and round to those given explain them.
     room = np.minimum(rows, unit / 2)
     missing = np.maximum(1.0 - total, 0.0)
     excess = np.maximum(total - 1.0, 0.0)
@@ -160,7 +152,7 @@ def _undo_rounding(rows: Floats) -> tuple[Floats, Mask]:
     )
     share = np.minimum(excess / np.maximum(room.sum(axis=1), _SUM_SLACK), 1.0)
     restored = rows + (missing / rows.shape[1])[:, None] - room * share[:, None]
-    return np.where(explained[:, None], restored, rows), explained
+    return np.where(explained[:, None], restored, rows), total, bad & ~explained
 
 
 def _unit_of(rows: Floats) -> float:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.archive_files import Kind
-from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, Dataset
-from lore_core.data.rules import Sizes, Values, check_value, refuse
 from lore_core.data.validation import InputError, check_integer
 
 #: A word: two or more letters and digits, one a letter; an apostrophe may be inside.
@@ -24,16 +20,9 @@ _FEWEST_WORDS, _FEWEST_DISTINCT = 4, 0.3
 _LOOKED_AT = 2000
 #: Of single words and of pairs.
 _WORDS = {"sublinear_tf": True, "ngram_range": (1, 2)}
-_FILE = Kind("lore-text-features", "text features", "TextFeatures.save()", compressed=True)
 #: Most texts that are fitted on, and most frequent words or n-grams that are used.
 _LEARNT_FROM, _MOST_TERMS = 100_000, 50_000
 _CHUNK = 20_000
-
-
-class _Content(TypedDict):
-    terms: list[str]
-    weights: Annotated[Floats, Values(("t",))]
-    vectors: Annotated[Floats, Values(("d", "t"))]
 
 
 class TextFeatures:
@@ -104,23 +93,6 @@ class TextFeatures:
             length = np.linalg.norm(places, axis=1, keepdims=True)
             features[part] = places / np.where(length > 0, length, 1.0)
         return features
-
-    def save(self, path: str | Path) -> None:
-        """Write what was learnt to a file, for new texts; nothing in it is code."""
-        _FILE.write(path, _Content(terms=self._terms, weights=self._weights, vectors=self._vectors))
-
-    @classmethod
-    def load(cls, path: str | Path) -> TextFeatures:
-        """Read a file of :meth:`save`. Raises InputError if it is none, or damaged."""
-        content: _Content = _FILE.read(path)
-        sizes: Sizes = {}
-        check_value(_Content, content, "", sizes)
-        terms, vectors = content["terms"], content["vectors"]
-        if len(set(terms)) != len(terms) or sizes["t"] != len(terms):
-            raise refuse("terms", f"{sizes['t']:,} different texts", len(set(terms)))
-        made = cls(max(len(vectors), 2))
-        made._terms, made._weights, made._vectors = terms, content["weights"], vectors
-        return made
 
 
 def with_text_features(

@@ -24,7 +24,6 @@ from .partitions.plan import (
     parquet_files as parquet_files,
     partitions_of as partitions_of,
     plan_of_rows as plan_of_rows,
-    read_whole as read_whole,
     rows_in as rows_in,
 )
 from .partitions.run import (

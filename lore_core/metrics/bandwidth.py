@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -173,9 +173,10 @@ class VectorCurve:
     #: its noise, below 0 where it is all noise.
     mean_squared: Floats
     largest_squared: Floats
-    supported: Mask  #: (g, n); mask of the rows with ten effective neighbours or more
+    #: (g, n); mask of the rows with ten effective neighbours or more.
+    supported: Mask = field(repr=False)
     median_effective_size: Floats  #: (g,); median n_eff over all rows
-    bin_index: Ints  #: (n,); bin of the predicted class's confidence
+    bin_index: Ints = field(repr=False)  #: (n,); bin of the predicted class's confidence
 
     @property
     def average(self) -> Floats:

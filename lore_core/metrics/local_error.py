@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -37,15 +37,16 @@ class LocalErrors:
     """Everything known about each row's neighbourhood at one bandwidth."""
 
     #: (n,); SLCE in [−1, 1]; positive = overconfident.
-    signed: Floats
-    accuracy: Floats  #: (n,); kernel mean of the outcome
-    mass: Floats  #: (n,); kernel mass Σk, of weighted rows Σwk
+    signed: Floats = field(repr=False)
+    accuracy: Floats = field(repr=False)  #: (n,); kernel mean of the outcome
+    mass: Floats = field(repr=False)  #: (n,); kernel mass Σk, of weighted rows Σwk
     #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth; of wk with weights.
-    effective_size: Floats
-    bin_index: Ints  #: (n,); each row's confidence bin
+    effective_size: Floats = field(repr=False)
+    bin_index: Ints = field(repr=False)  #: (n,); each row's confidence bin
     bins: ConfidenceBins  #: The partition
     gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
-    weights: Floats | None = None  #: (n,); of mean 1; None: all rows count alike
+    #: (n,); of mean 1; None: all rows count alike.
+    weights: Floats | None = field(default=None, repr=False)
 
     def map_arrays(self, map_array: MapArray) -> LocalErrors:
         """Return the same errors, whose arrays ``map_array`` has moved; weights stay."""

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,8 +20,16 @@ import pyarrow.parquet
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, listed, short
-from lore_core.reading.columns import Columns, Kind, check_size, check_table, refusing_damage
+from lore_core.reading.columns import (
+    Columns,
+    Kind,
+    check_size,
+    check_table,
+    columns_of_records,
+    refusing_damage,
+)
 from lore_core.reading.images import SIDE, thumbnails
+from lore_core.reading.logs import is_log, rows_of_log
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
 
@@ -36,20 +44,18 @@ _END_BYTES = 8
 
 def open_parquet(raw: RawFile) -> Columns:
     """Open a Parquet file; columns are decoded one at a time, so memory stays small."""
-    with _refusing_damage(raw, "Parquet"):
+    with refusing_arrow(raw.name, "Parquet file"):
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
-        schema = file.schema_arrow
-
-    def read(name: str) -> Any:
-        return file.read(columns=[name]).column(name)
-
-    return _columns(raw, "Parquet", schema, file.metadata.num_rows, read)
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    return _columns(
+        raw, "Parquet", schema, n_rows, lambda name: file.read(columns=[name]).column(name)
+    )
 
 
 def open_feather(raw: RawFile) -> Columns:
     """Open a Feather (Arrow IPC) file, or an Arrow stream."""
-    with _refusing_damage(raw, "Feather"), raw.open() as stream:
+    with refusing_arrow(raw.name, "Feather file"), raw.open() as stream:
         head = stream.read(4)
         stream.seek(0)
         if head == b"\xff\xff\xff\xff":
@@ -82,7 +88,7 @@ def _check_batches(raw: RawFile) -> None:
 def open_saved_dataset(raw: RawFile) -> Columns:
     """Open a folder that Hugging Face's ``save_to_disk`` has written."""
     extracts = [Extract(name, table, np.arange(table.num_rows)) for name, table in _parts_of(raw)]
-    with _refusing_damage(raw, "Hugging Face"):
+    with refusing_arrow(raw.name, "Hugging Face file"):
         table = join_tables(extracts)
     return columns_of_table(raw.name, table, "Hugging Face", locate=row_locator(extracts))
 
@@ -165,20 +171,21 @@ def row_locator(extracts: Sequence[Extract]) -> Callable[[int], str]:
     return locate
 
 
-def _refusing_damage(raw: RawFile, what: str) -> AbstractContextManager[None]:
-    return refusing_damage(raw.name, f"{what} file", pa.ArrowException, OSError, ValueError)
+def refusing_arrow(name: str, what: str) -> AbstractContextManager[None]:
+    """Turn errors of a damaged file of Arrow's formats into InputError; ``what`` it should be."""
+    return refusing_damage(name, what, pa.ArrowException, OSError, ValueError)
 
 
 def _columns(
     raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
 ) -> Columns:
-    with _refusing_damage(raw, what):
+    with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
     def checked(name: str) -> Any:
-        with _refusing_damage(raw, what):
+        with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
             values.validate(full=True)
@@ -186,6 +193,15 @@ def _columns(
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
         return values
 
+    nested = [field.name for field in schema if _is_nested(field.type)]
+    if nested:
+        nested = names if is_log(names) else nested
+        cells = pa.table({name: checked(name) for name in nested})
+        rows, notes = rows_of_log(cells.to_pylist(maps_as_pydicts="lossy"))
+        inner = columns_of_records(raw, rows)
+        rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
+        plain = _columns(raw, what, rest, n_rows, read, **more)
+        return replace(plain.joined(inner, inner.names), notes=notes)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
     named = {name: known for name, known in _class_names_in(schema).items() if name in names}
@@ -209,7 +225,7 @@ def _columns(
             return thumbnails(
                 "A column of images", streams, n_rows, lambda row: f"{called} {columns.where(row)}"
             )
-        with _refusing_damage(raw, what):
+        with refusing_arrow(raw.name, f"{what} file"):
             return _matrix(values) if len(shapes[name]) == 2 else _series(values)
 
     # Numbers of probabilities are in the order of the numbered classes.
@@ -227,6 +243,12 @@ def _width(kind: Any) -> int:
 
 def _is_list(kind: Any) -> bool:
     return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
+
+
+def _is_nested(kind: Any) -> bool:
+    """Return whether values have named parts, or are lists of such."""
+    kind = kind.value_type if _is_list(kind) else kind
+    return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
 
 def _kind(kind: Any) -> Kind:
@@ -318,8 +340,7 @@ def _parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
     check_parts(f"{_STATE} of '{raw.name}'", names, "Save the dataset again.")
     parts = []
     for name in names:
-        errors = OSError, pa.ArrowException, ValueError
-        with refusing_damage(short(name), f"part of '{raw.name}'", *errors):
+        with refusing_arrow(short(name), f"part of '{raw.name}'"):
             with pa.memory_map(str(folder / name)) as source:
                 table, is_whole = _read_stream(source)
             if not is_whole:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
@@ -16,8 +17,8 @@ from lore_core.metrics.proper_scores import row_nll
 
 #: Checks that stop the reading unless they are accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
+INCOMPLETE, CONFIDENCE, FEATURES = "incomplete", "confidence", "features"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
@@ -35,6 +36,11 @@ _FOLDS = 5
 _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 #: Rows in both halves that are no coincidence: number, and share of the smaller half.
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
+#: Shares between which columns spread, how many times as far as in the other half is another
+#: scale, and the share of columns that must.
+_TAILS, _OTHER_SCALE, _MOST_COLUMNS = (0.9, 0.1), 8.0, 0.9
+#: Fewest columns, and most rows of a half, that are compared.
+_FEWEST_COLUMNS, _MOST_COMPARED = 3, 20_000
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
 
@@ -90,15 +96,17 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
     if len(dataset) < _MIN_ROWS:
         yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
     else:
-        doubt = _inversion(dataset) if dataset.n_classes == 2 else _reordering(dataset)
         fine = "Labels fit the probabilities best with the classes as they are."
-        yield _check(CLASS_ORDER, doubt, fine)
+        yield _check(CLASS_ORDER, _class_order(dataset), fine)
     if dataset.n_classes == 2:
         yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
         if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
+            if dataset.features is not None:
+                doubt = _other_scale(dataset.features, (one, two))
+                yield _check(FEATURES, doubt, "Features of both halves are on one scale.")
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
@@ -177,6 +185,19 @@ _SINGLE_KINDS = {
     "correct": (_confidence_in_answers, _RIGHT_ANSWERS),
     "logits": (_single_logit, "Logits are no probabilities."),
 }
+
+
+def _class_order(dataset: Dataset) -> str | None:
+    """Describe classes in another order, in all rows or in those of one half."""
+    test = _inversion if dataset.n_classes == 2 else _reordering
+    doubt = test(dataset)
+    if doubt or dataset.split is None:
+        return doubt
+    for name in (CALIBRATION, EVALUATION):
+        rows = dataset.in_split(name)
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows))):
+            return f"of the {name} rows, {doubt}"
+    return None
 
 
 def _inversion(dataset: Dataset) -> str | None:
@@ -287,6 +308,23 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
         f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
         "a row must not be measured on it. Take them out of one half.",
         "refuse",
+    )
+
+
+def _other_scale(features: NDArray[np.floating[Any]], halves: tuple[Ints, Ints]) -> str | None:
+    """Describe features of one half that are on another scale."""
+    some_of = [features[half[:: 1 + len(half) // _MOST_COMPARED]] for half in halves]
+    spreads = [np.subtract(*np.quantile(rows, _TAILS, axis=0)) for rows in some_of]
+    varying = np.minimum(*spreads) > 0
+    ratios = np.log(spreads[1][varying] / spreads[0][varying])
+    larger = [(sign * ratios > np.log(_OTHER_SCALE)).mean() for sign in (1, -1) if ratios.size]
+    if len(ratios) < _FEWEST_COLUMNS or max(larger) <= _MOST_COLUMNS:
+        return None
+    ratio = float(np.median(ratios))
+    wider, other = (EVALUATION, CALIBRATION) if ratio > 0 else (CALIBRATION, EVALUATION)
+    return (
+        f"features of {wider} rows spread {np.exp(abs(ratio)):,.0f} times as far as those of "
+        f"{other} rows, in nearly all columns. Scale both alike."
     )
 
 

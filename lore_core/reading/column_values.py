@@ -14,7 +14,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import counted, listed, short
 from lore_core.data.validation import InputError, repeated
 from lore_core.data.weights import effective_rows
-from lore_core.reading.columns import Columns
+from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping
 
 _RIGHT = {
@@ -152,18 +152,10 @@ class _Values:
 def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
     """Turn labels and predictions, none missing, into class indices."""
     codes, found = pd.factorize(values)
-    ranks, texts = pd.factorize(np.array([_text(value) for value in found], object), sort=True)
+    ranks, texts = pd.factorize(np.array([label_text(value) for value in found], object), sort=True)
     known = _Values(tuple(texts), _as_numbers(texts), ranks[codes], where)
     indices, names, count, notes = _indices(known, classes)
     return np.asarray(indices, dtype=np.int64)[known.codes], names, count, notes
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace").strip()
-    return str(value).strip()
 
 
 def _as_numbers(texts: NDArray[np.object_]) -> Floats | None:

@@ -105,6 +105,18 @@ class Columns:
         }
         return replace(self, shapes=shapes, load=load, locate=lambda k: self.where(int(rows[k])))
 
+    def joined(self, other: Columns, names: Sequence[str]) -> Columns:
+        """Return these columns with those of another file, of as many rows, that are new."""
+        added = [name for name in names if name not in self.shapes]
+        return replace(
+            self,
+            shapes={**self.shapes, **{name: other.shapes[name] for name in added}},
+            kinds={**self.kinds, **{name: other.kinds[name] for name in added}},
+            parents={**self.parents, **{k: v for k, v in other.parents.items() if k in added}},
+            load=lambda name: (other if name in added else self).load(name),
+            feature_names=self.feature_names or other.feature_names,
+        )
+
     def check(
         self,
         name: str | Sequence[str],
@@ -181,16 +193,21 @@ class Columns:
         texts = values.astype(object)
         numbers = pd.to_numeric(texts, errors="coerce")
         bad = (numbers.isna() & texts.notna()).to_numpy()
+        if bad.all() and texts.astype(str).str.fullmatch(r"\s*[\d.]+\s*%\s*").all():
+            return texts.astype(str).str.rstrip("% ").astype(np.float64).to_numpy() / 100
         if bad.any():
-            value = texts[bad].iloc[0]
-            comma = isinstance(value, str) and value.count(",") == 1
-            fix = (
-                "Write decimals with a point."
-                if comma and value.replace(",", "").strip("+-").isdigit()
-                else "Correct the value, or give the column another role."
-            )
-            self.check(name, bad, "hold numbers only", fix, short(repr(value)))
+            fix = "Correct it (decimals with a point), or give the column another role."
+            self.check(name, bad, "hold numbers only", fix, short(repr(texts[bad].iloc[0])))
         return numbers.to_numpy(dtype=np.float64)
+
+
+def label_text(value: Any) -> str:
+    """Return a label as text: whole numbers without decimals."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace").strip()
+    return str(value).strip()
 
 
 def _cell_text(value: Any) -> str:
@@ -217,7 +234,7 @@ def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **mor
         values[name] = pd.Series(cells, dtype=object).infer_objects() if matrix is None else matrix
         if matrix is None and any(isinstance(cell, (list, dict)) for cell in cells):
             nested.add(name)
-    made = columns_of_values(raw, "JSON", values, **more)
+    made = _columns_of_values(raw, "JSON", values, **more)
     return replace(made, kinds={**made.kinds, **dict.fromkeys(nested, "other")})
 
 
@@ -226,13 +243,12 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) 
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
     values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
-    return columns_of_values(raw, what, values, **more)
+    return _columns_of_values(raw, what, values, **more)
 
 
-def columns_of_values(
+def _columns_of_values(
     raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]], **more: Any
 ) -> Columns:
-    """Return columns in memory; ``kind``: format of their file, ``more``: what else is known."""
     shapes = {name: known.shape for name, known in values.items()}
     kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
     return Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
@@ -240,10 +256,28 @@ def columns_of_values(
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     for name, value in record.items():
-        if isinstance(value, dict) and depth < _MAX_DEPTH:
-            yield from _flat(value, f"{prefix}{name}.", depth + 1)
+        found = _labelled(value) if isinstance(value, list) and value else value
+        if isinstance(found, dict) and found.get("type") == 1 and "values" in found:
+            yield f"{prefix}{name}", found["values"]  # a dense vector of Spark
+        elif isinstance(found, dict) and depth < _MAX_DEPTH:
+            yield from _flat(found, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+def _labelled(cells: Sequence[Any]) -> dict[str, Any] | None:
+    """Return number by class of ``[{"label": "cat", "prob": 0.2}, …]``; None of other lists."""
+    known: dict[str, Any] = {}
+    for cell in cells:
+        if not isinstance(cell, dict) or len(cell) != 2:
+            return None
+        name, number = cell.values()
+        if isinstance(name, float) or isinstance(number, str):
+            name, number = number, name
+        if not isinstance(name, (str, int)) or not isinstance(number, (int, float)):
+            return None
+        known[str(name)] = number
+    return dict(sorted(known.items()))
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:
@@ -277,22 +311,17 @@ def damaged(file: str, what: str, error: BaseException) -> InputError:
     return InputError(f"'{file}' is damaged or no {what} ({reason}). Copy or save it again.")
 
 
-def check_table(file: str, names: Sequence[str], n_rows: int) -> None:
+def check_table(file: str, names: Sequence[Any], n_rows: int) -> None:
     """Refuse a table without rows, with too many columns, or with a repeated name."""
-    check_width(file, len(names))
+    if len(names) > _MAX_COLUMNS:
+        raise InputError(
+            f"'{file}' has {len(names):,} columns, more than the {_MAX_COLUMNS:,} that are read. "
+            "Save features as one array of an .npz."
+        )
     if twice := listed(map(repr, repeated(names)), 5):
         raise InputError(f"'{file}' has two columns named {twice}. Rename one.")
     if n_rows == 0:
         raise InputError(f"'{file}' has no rows. Save it again with data.")
-
-
-def check_width(file: str, n_columns: int) -> None:
-    """Refuse too many columns."""
-    if n_columns > _MAX_COLUMNS:
-        raise InputError(
-            f"'{file}' has {n_columns:,} columns, more than the {_MAX_COLUMNS:,} that are read. "
-            "Save features as one array of an .npz."
-        )
 
 
 def check_size(file: str, n_bytes: int) -> None:

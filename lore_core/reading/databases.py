@@ -59,7 +59,7 @@ class SeveralTablesError(InputError):
 def open_excel(raw: RawFile, table: str | None = None) -> Columns:
     """Open a sheet of an ``.xlsx`` workbook, ``table`` or the only one; values only."""
     # A damaged workbook raises almost anything.
-    with refusing_damage(raw.name, "Excel workbook", *npz.DAMAGE, AttributeError):
+    with refusing_damage(raw.name, "Excel workbook", *npz.DAMAGE, AttributeError, UserWarning):
         with raw.open() as stream, zipfile.ZipFile(stream) as archive:
             npz.check_entries(stream, archive)
         with raw.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:

@@ -70,12 +70,27 @@ class FileRows:
         return None if self.probabilities.ndim == 1 else int(self.probabilities.shape[1])
 
 
+class MissingRoleError(InputError):
+    """A file lacks a column that is needed: what was found, what is missing, and the fix."""
+
+    def __init__(
+        self, columns: Columns, mapping: ColumnMapping, role: str, what: str, usual: str
+    ) -> None:
+        roles = ("label", "prediction", "probabilities")
+        found = [n for of in roles for n in mapping.columns().get(of, ())]
+        named = f"found {listed(map(repr, found), 4)}, but " if found else "found "
+        super().__init__(
+            f"'{columns.file}': {named}no {columns.unit} of {what} ({usual}). It has: "
+            f"{listed(columns.names)}. Rename one, or name it: --column {role}=NAME."
+        )
+
+
 def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     """Read and check what the mapping names."""
     label = _check_roles(columns, mapping)
     n = _check_lengths(columns, mapping, label)
-    split, training = splits_in(columns, mapping, n)
-    weights = weights_of(columns, mapping)
+    split, weights = splits_in(columns, mapping), weights_of(columns, mapping)
+    training = np.zeros(n, dtype=bool) if split is None else split == "train"
     weightless = np.zeros(n, dtype=bool) if weights is None else weights == 0
     is_read, dropped = _rows_to_read(columns, mapping, training, weightless)
 
@@ -158,22 +173,16 @@ def _rows_to_read(
 
 def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
     """Return the label column; InputError if a needed role is open."""
-    has = f"It has: {listed(columns.names)}."
     if not mapping.label:
-        raise InputError(
-            f"'{columns.file}' has no {columns.unit} of true classes: none is called label, y, "
-            f"y_true or target. {has} Rename one, or map it as label."
+        raise MissingRoleError(
+            columns, mapping, "label", "true classes", "label, y, y_true, target"
         )
     if not mapping.probabilities:
-        raise InputError(
-            f"'{columns.file}' has no probabilities: neither p_<class> nor probs, logits, or "
-            f"confidence with prediction. {has} Rename them, or map them as probabilities."
-        )
+        usual = "p_<class>, probs, logits, or confidence with prediction"
+        raise MissingRoleError(columns, mapping, "probabilities", "probabilities", usual)
     if mapping.probability_kind == "confidence" and not mapping.prediction:
-        raise InputError(
-            f"'{columns.file}' has confidences ('{mapping.probabilities[0]}') but no predicted "
-            f"classes, which confidences need. {has} Add or map a prediction {columns.unit}."
-        )
+        usual = "prediction, y_pred, which a confidence needs"
+        raise MissingRoleError(columns, mapping, "prediction", "predicted classes", usual)
     n_columns = sum(map(columns.width, mapping.probabilities))
     is_single = mapping.probability_kind in ("confidence", "positive", "correct")
     if mapping.probability_kind != "logits" and is_single != (n_columns == 1):
@@ -207,19 +216,16 @@ def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
     return n
 
 
-def splits_in(
-    columns: Columns, mapping: ColumnMapping, n: int
-) -> tuple[NDArray[np.str_] | None, Mask]:
-    """Return each row's split (``""`` for training rows), and which rows are training rows."""
+def splits_in(columns: Columns, mapping: ColumnMapping) -> NDArray[np.str_] | None:
+    """Return each row's split, ``"train"`` of training rows; None if none is mapped."""
     if not mapping.split:
-        return None, np.zeros(n, dtype=bool)
+        return None
     codes, values = pd.factorize(columns.series(mapping.split).astype(object))
     words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
     known = np.array([*words, ""])  # "" is for missing values, code −1
     rule = "hold calibration or evaluation (or cal, val, dev, test, train)"
     columns.check(mapping.split, known[codes] == "", rule, "Correct it, or map no split.")
-    split = known[codes].astype("<U11")
-    return split, np.asarray(split == "train")
+    return known[codes].astype("<U11")
 
 
 def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -> Floats:
@@ -228,6 +234,8 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
         matrix = parse_verbal_confidence(columns, names[0], notes)[:, None]
     else:
         matrix = columns.matrix(names, np.float64)
+        if shares := [name for name in names if columns.kinds[name] == "text"]:
+            notes.append(f"Percentages in {listed(map(repr, shares), 4)} were read as shares.")
     missing = ~np.isfinite(matrix)
     columns.check_cells(names, matrix, missing, "be finite", "Drop or fill these rows.")
     if kind == "logits":
@@ -261,7 +269,7 @@ def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: lis
 def _of_logits(logits: Floats, columns: Columns, called: str, notes: list[str]) -> Floats:
     """Return probabilities; refuse rows of several columns that are some already."""
     several = logits.shape[1] > 1
-    may_be = several and logits.min() >= -RANGE_TOLERANCE
+    may_be = several and -RANGE_TOLERANCE <= logits.min() <= logits.max() <= 1 + RANGE_TOLERANCE
     if may_be and not undo_rounded_sums(logits, SUM_TOLERANCE)[2].any():
         raise InputError(
             f"{called} was to hold logits, but all rows lie in [0, 1] and sum to 1 as "
@@ -421,15 +429,13 @@ def _groups(parts: Sequence[FileRows]) -> pd.DataFrame | None:
     """Return the group columns that every part has, as names of groups."""
     names = dict.fromkeys(name for part in parts for name in part.mapping.groups or ())
     shared = [name for name in names if all(name in part.columns.shapes for part in parts)]
-    groups = {name: [_group_names(part.columns, name) for part in parts] for name in shared}
-    joined = {name: pd.concat(values, ignore_index=True) for name, values in groups.items()}
-    return pd.DataFrame(joined) if shared else None
-
-
-def _group_names(columns: Columns, name: str) -> pd.Series[Any]:
-    values = _values(columns, name)
-    texts = values.astype(object).where(values.notna(), MISSING_GROUP).map(str)
-    return texts.astype(object).infer_objects()
+    groups = {}
+    for name in shared:
+        of_parts = [_values(part.columns, name).astype(object) for part in parts]
+        values = pd.concat(of_parts, ignore_index=True)
+        texts = values.where(values.notna(), MISSING_GROUP).map(str)
+        groups[name] = texts.astype(object).infer_objects()
+    return pd.DataFrame(groups) if shared else None
 
 
 def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame:

@@ -1,29 +1,48 @@
 """Formats of files, by suffix and first bytes; files that belong together: halves of a run."""
 
+import glob
 import inspect
+import io
 import itertools
 import os
 import re
+import urllib.parse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import InputError, as_path, require
 from lore_core.reading.arrow_tables import (
+    Extract,
     columns_of_table,
+    common_name,
+    join_tables,
     open_feather,
     open_parquet,
     open_saved_dataset,
+    refusing_arrow,
+    row_locator,
     splits_of,
 )
-from lore_core.reading.columns import Columns
+from lore_core.reading.columns import MAX_BYTES, Columns, refusing_damage
 from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
 from lore_core.reading.npz import open_npz
-from lore_core.reading.raw_file import RawFile, Source, check_parts, is_saved_dataset, raw_file
+from lore_core.reading.raw_file import (
+    PACKED_SUFFIXES,
+    RawFile,
+    Source,
+    check_parts,
+    is_saved_dataset,
+    plain_name,
+    raw_file,
+)
 from lore_core.reading.roles import SPLIT_WORDS
 from lore_core.reading.text_tables import open_eval, open_json, open_text
 
@@ -65,28 +84,84 @@ FORMATS = (
 #: What is no file: a data frame, and a folder that Hugging Face wrote.
 _TABLE = FileFormat("table", (), lambda raw: columns_of_table(raw.name, raw.content))
 _FOLDER = FileFormat("Hugging Face", (), open_saved_dataset)
-_TEXT = next(kind for kind in FORMATS if kind.name == "CSV")
+_TEXT, _PARQUET = FORMATS[1:3]
 _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 #: Suffixes of readable files, and of those that take a query.
-SUFFIXES = tuple(_BY_SUFFIX)
-DATABASE_SUFFIXES = tuple(suffix for suffix in SUFFIXES if "query" in _BY_SUFFIX[suffix].options)
+SUFFIXES = (*_BY_SUFFIX, *PACKED_SUFFIXES)
+DATABASE_SUFFIXES = tuple(suffix for suffix in _BY_SUFFIX if "query" in _BY_SUFFIX[suffix].options)
+#: Bytes that a compressed file may hold: so many, and so many more for each of its own.
+_UNPACKED_BYTES, _UNPACKED_RATIO, _PIECE_BYTES = 2**28, 100, 2**24
 
 
 def open_columns(source: Source, table: str | None = None, query: str | None = None) -> Columns:
     """Open a file of any readable format; ``table``: sheet or table, ``query``: in its place."""
     raw = raw_file(source)
+    if isinstance(raw.content, tuple):
+        return _joined(raw.name, raw.content)
+    is_packed = Path(raw.name).suffix.lower() in PACKED_SUFFIXES
+    raw = _unpacked(raw) if is_packed else raw
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
     kind = _format_of(raw)
     options = {"table": table, "query": query}
     if query and "query" not in kind.options:
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
+    if is_packed and "query" in kind.options:
+        raise InputError(f"'{raw.name}' is a compressed database. Unpack it first.")
     if kind.package:
         require(kind.what[0].upper() + kind.what[1:], kind.package)
     columns = kind.open(raw, **{name: options[name] for name in kind.options})
     if not columns.shapes:
         raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
     return columns
+
+
+def _unpacked(raw: RawFile) -> RawFile:
+    """Return what a compressed file holds, in memory."""
+    content, codec = io.BytesIO(), pa.Codec.detect(raw.name.lower()).name
+    with (
+        raw.open() as stream,
+        refusing_damage(raw.name, "compressed file", pa.ArrowException, OSError, ValueError),
+    ):
+        most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * stream.seek(0, io.SEEK_END))
+        stream.seek(0)
+        unpacked = pa.CompressedInputStream(pa.PythonFile(stream, "r"), codec)
+        while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
+            content.write(piece)
+    if content.tell() > most:
+        raise InputError(
+            f"'{raw.name}' holds more than {most / 2**30:.3g} GiB, which is not read of a file of "
+            "its size. Unpack it first."
+        )
+    return RawFile(raw.name, content.getvalue())
+
+
+def _joined(file: str, parts: Sequence[RawFile]) -> Columns:
+    """Return the columns of a table in parts, with those its folders name, ``day=1/0.parquet``."""
+    extracts = []
+    for part in parts:
+        table = _table_of(part)
+        for name, _, value in (folder.partition("=") for folder in part.name.split("/")[:-1]):
+            if name not in table.column_names:
+                cells = pa.repeat(urllib.parse.unquote(value), table.num_rows)
+                table = table.append_column(name, cells)
+        extracts.append(Extract(part.name, table, np.arange(table.num_rows)))
+    columns = columns_of_table(file, join_tables(extracts), locate=row_locator(extracts))
+    note = f"{len(extracts):,} files were read as parts of one table, '{file}'."
+    return replace(columns, notes=(note, *columns.notes))
+
+
+def _table_of(part: RawFile) -> pa.Table:
+    """Return a part of a table; one that is cut off is refused."""
+    if part.suffix in _PARQUET.suffixes:
+        with refusing_arrow(part.name, "Parquet file"), part.open() as stream:
+            return pa.parquet.ParquetFile(stream, page_checksum_verification=True).read()
+    columns = open_columns(part)
+    if columns.incomplete:
+        raise InputError(columns.incomplete)
+    values = {name: columns.load(name) for name in columns.names}
+    known = {n: v if isinstance(v, pd.Series) else [*v] for n, v in values.items()}
+    return raw_file(pd.DataFrame(known)).content
 
 
 def _format_of(raw: RawFile) -> FileFormat:
@@ -131,7 +206,7 @@ class Half:
 
 def half_of(name: str, *, anywhere: bool = False) -> Half:
     """Parse ``digits_cal`` as a half of ``digits``: last split word, at an end or ``anywhere``."""
-    stem = Path(name).stem
+    stem = Path(plain_name(name)).stem
     fits = [
         match
         for match in _TOKEN.finditer(stem)
@@ -144,30 +219,73 @@ def half_of(name: str, *, anywhere: bool = False) -> Half:
     return Half(run, SPLIT_WORDS[last[1].lower()])
 
 
+#: Names of files that are parts of one table: ``part-00000-…``, ``0001``, ``test-00000-of-00002``.
+_PART_NAME = re.compile(r"(?:part|data|shard|chunk)[-_.]?\d+(?:[-_.].*)?|\d+|.*\d{5}.*")
+
+
 def sources_of(source: Any) -> list[RawFile]:
-    """Return the files behind a path, an upload, a sequence of these, or a directory."""
+    """Return the files behind a path, a pattern, an upload, a sequence of these, or a directory."""
     if isinstance(source, (list, tuple)):
         if not source:
             raise InputError("there is no file to read: the list of sources is empty.")
-        return [raw_file(item) for item in source]
-    if isinstance(source, (str, os.PathLike)) and (folder := as_path(source)).is_dir():
-        alone = [raw_file(folder)] if is_saved_dataset(folder) else []
-        return splits_of(folder) or alone or in_directory(folder)
-    return [raw_file(source)]
+        return [file for item in source for file in sources_of(item)]
+    if not isinstance(source, (str, os.PathLike)):
+        return [raw_file(source)]
+    path = as_path(source)
+    if path.is_dir():
+        alone = [raw_file(path)] if is_saved_dataset(path) else []
+        return splits_of(path) or alone or in_directory(path)
+    if path.exists() or not glob.has_magic(str(path)):
+        return [raw_file(path)]
+    return parts_of([_named(file, file.parts) for file in files_fitting(path)])
+
+
+def files_fitting(pattern: Path) -> list[Path]:
+    """Return the files that a pattern fits, by name; InputError if there is none."""
+    found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - ** as in shells
+    if not found:
+        raise InputError(f"'{pattern}' fits no file. Check the pattern.")
+    return [*map(Path, sorted(found))]
+
+
+def _named(path: Path, below: Sequence[str]) -> RawFile:
+    """Return a file by its name behind those of its folders that give a value of a column."""
+    name = "/".join([*(folder for folder in below[:-1] if "=" in folder), path.name])
+    return RawFile(name, raw_file(path).content)
+
+
+def parts_of(files: Sequence[RawFile], name: str = "") -> list[RawFile]:
+    """Return files that are parts of one table as one, or as a pair where their names say so."""
+    names = [Path(file.name).name for file in files]
+    check_parts(f"'{name or common_name(names)}'", names)
+    name = name or common_name([file.name for file in files])
+    halves: dict[str | None, list[RawFile]] = {}
+    for file, called in zip(files, names, strict=True):
+        halves.setdefault(half_of(called, anywhere=True).split, []).append(file)
+    if set(halves) != {CALIBRATION, EVALUATION}:
+        halves = {None: list(files)}
+    return [
+        one[0] if len(one) == 1 and "/" not in one[0].name else RawFile(f"{name}{half}", (*one,))
+        for half, one in ((f"_{split}" if split else "", halves[split]) for split in halves)
+    ]
 
 
 def in_directory(directory: Path) -> list[RawFile]:
-    """Return the files of a directory that holds one pair or one file (and images, perhaps)."""
+    """Return the files of a directory: one pair, one file (and images), or parts of one table."""
     files = _readable(directory)
     if not files:
         raise InputError(f"'{directory}' holds no readable file. Readable: {', '.join(SUFFIXES)}.")
+    are_parts = all("/" in file.name or _PART_NAME.fullmatch(file.stem) for file in files)
+    if are_parts and len({file.suffix for file in files}) == 1:
+        return parts_of(files, directory.name)
     check_parts(f"'{directory}'", [file.name for file in files])
     pairs, rest = _paired(files)
     halves = [file for file in rest if half_of(file.name).split]
     if len(files) == 1 or (len(pairs) == 1 and len(rest) <= 1 and not halves):
         return [*itertools.chain.from_iterable(pairs.values()), *rest]
     raise InputError(
-        f"'{directory}' holds {len(files)} files, more than one pair. Name two, or use load_runs."
+        f"'{directory}' holds {len(files)} files, more than one pair. Name two; read parts of one "
+        f"table by a pattern, '{directory.name}/*{files[0].suffix}'; or runs by load_runs."
     )
 
 
@@ -205,12 +323,14 @@ def _rank(file: RawFile) -> int:
 
 
 def _readable(directory: Path) -> list[RawFile]:
+    """Return the data files of a directory, and of folders named ``column=value`` below it."""
     # Text files beside data are notes; hidden files are no data.
-    suffixes = set(SUFFIXES) - {".txt"}
+    suffixes = _BY_SUFFIX.keys() - {".txt"}
     return [
-        raw_file(path)
-        for path in sorted(directory.iterdir())
-        if path.is_file() and path.suffix.lower() in suffixes and not path.name.startswith(".")
+        _named(path, path.relative_to(directory).parts)
+        for path in sorted({*directory.glob("*"), *directory.glob("*=*/**/*")})
+        if not path.name.startswith((".", "_")) and path.is_file()
+        if Path(plain_name(path.name)).suffix.lower() in suffixes
     ]
 
 

@@ -1,6 +1,7 @@
 """Thumbnails of images beside rows: from a column of images, or of file names."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,7 +44,7 @@ def image_files(
             "Name the table by its path, below which they lie."
         )
     codes, texts = pd.factorize(frame[named])
-    found = [_inside(str(text), roots, named) for text in texts]
+    found = [_inside(str(text), roots) for text in texts]
     index = {path: k for k, path in enumerate(dict.fromkeys(filter(None, found)))}
     if not index:
         got = short(repr(str(texts[0]))) if len(texts) else "nothing"
@@ -103,24 +104,15 @@ def _looks_so(values: pd.Series, name: str, roots: Sequence[Path]) -> bool:
     first = values.dropna().iloc[:1]
     if first.empty or Path(str(first.iloc[0])).suffix.lower() not in _SUFFIXES:
         return False
-    try:
-        return _inside(str(first.iloc[0]), roots, name) is not None
-    except InputError:
-        return False
+    return _inside(str(first.iloc[0]), roots) is not None
 
 
-def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
+def _inside(text: str, roots: Sequence[Path]) -> Path | None:
     """Return a file below one of the folders, links resolved; None where there is none."""
-    leads_out = False
     for root in roots:
-        try:
+        # (A name too long, a zero byte or a circle of links)
+        with suppress(OSError, ValueError, RuntimeError):
             path = (root / text).resolve()
-            if not path.is_relative_to(root):
-                leads_out = True
-            elif path.is_file():
+            if path.is_relative_to(root) and path.is_file():
                 return path
-        except (OSError, ValueError, RuntimeError):
-            continue  # (A name too long, a zero byte or a circle of links)
-    if leads_out:
-        raise InputError(f"{short(repr(text))} in '{column}' leads out of '{roots[0]}'. Move it.")
     return None

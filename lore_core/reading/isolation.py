@@ -31,7 +31,7 @@ from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import damaged, refusing_damage
 from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.reading.raw_file import RawFile
+from lore_core.reading.raw_file import PACKED_SUFFIXES, RawFile
 from lore_core.reading.reading_report import ColumnOverview, FileOverview, Reading, ReadingReport
 from lore_core.reading.suggestions import Suggestion
 
@@ -72,11 +72,6 @@ class Limits:
     memory: int  #: Bytes beyond Python itself; also of the answer
     seconds: float  #: Of processor time
 
-    @property
-    def wall_seconds(self) -> float:
-        """Wall-clock seconds."""
-        return _WALL_SECONDS_PER_SECOND * self.seconds
-
     @classmethod
     def of(cls, n_bytes: int) -> Limits:
         """Return the limits for files of so many bytes.
@@ -100,7 +95,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         until = math.ceil(time.process_time() + self.seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
-        signal.alarm(math.ceil(self.wall_seconds))
+        signal.alarm(math.ceil(_WALL_SECONDS_PER_SECOND * self.seconds))
 
 
 def parse(
@@ -115,7 +110,7 @@ def parse(
     Not for tables in memory, nor on systems without limits. ``kind``: type of the result. Raises
     InputError as the function does, or if the child exceeds a limit, dies or answers anything else.
     """
-    in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
+    in_files = not any(isinstance(raw.content, pa.Table) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
         try:
             return function(raws, *arguments)
@@ -154,7 +149,8 @@ def _answer_of(
                 f"({error.strerror or error}). Close other programs."
             ) from error
         # (The child's own alarm could be turned off by what it reads.)
-        deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
+        most = _WALL_SECONDS_PER_SECOND * limits.seconds + _GRACE_SECONDS
+        deadline = threading.Timer(most, child.kill)
         deadline.start()
         try:
             content = bytearray()
@@ -217,12 +213,16 @@ def _error_content(
 
 
 def _size(raw: RawFile) -> int:
+    """Return a file's bytes; of a compressed one about those of what it holds."""
+    if isinstance(raw.content, tuple):
+        return sum(map(_size, raw.content))
+    times = 5 if Path(raw.name).suffix.lower() in PACKED_SUFFIXES else 1
     if isinstance(raw.content, bytes):
-        return len(raw.content)
+        return times * len(raw.content)
     try:
         if raw.content.is_dir():  # a dataset of Hugging Face
             return sum(part.stat().st_size for part in raw.content.iterdir())
-        return raw.content.stat().st_size
+        return times * raw.content.stat().st_size
     except OSError as error:
         raise InputError(f"'{raw.name}' cannot be opened: {error.strerror}.") from error
 

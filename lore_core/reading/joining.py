@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from lore_core.data.arrays import Ints
 from lore_core.data.errors import InputError, counted
 from lore_core.reading.columns import Columns
 from lore_core.reading.formats import half_of
@@ -65,7 +63,7 @@ def join(
     main = _file_like(files, side, side_mapping)
     _check_order(main, side, side_mapping, mapping)
     notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
-    return [_add_columns(c, side, new, None) if c is main else c for c in files]
+    return [c.joined(side, new) if c is main else c for c in files]
 
 
 def _file_like(files: Sequence[Columns], side: Columns, side_mapping: ColumnMapping) -> Columns:
@@ -118,18 +116,4 @@ def _by_id(main: Columns, side: Columns, new: Sequence[str], key: str, notes: li
         main.check(key, rows < 0, rule, fix)
     missing = f"; {counted(n_missing, 'row')} without one" if n_missing else ""
     notes.append(f"'{side.file}' was joined to '{main.file}' by '{key}'{missing}.")
-    return _add_columns(main, side, new, rows)
-
-
-def _add_columns(main: Columns, side: Columns, new: Sequence[str], rows: Ints | None) -> Columns:
-    """Add ``new`` columns of ``side``: of its ``rows`` (−1: none), or of all in their order."""
-    taken = side if rows is None else side.take(rows, count_rows(side))
-    added = [name for name in new if name not in main.shapes]
-    return replace(
-        main,
-        shapes={**main.shapes, **{name: taken.shapes[name] for name in added}},
-        kinds={**main.kinds, **{name: side.kinds[name] for name in added}},
-        parents={**main.parents, **{k: v for k, v in side.parents.items() if k in added}},
-        load=lambda name: (taken if name in added else main).load(name),
-        feature_names=main.feature_names or side.feature_names,
-    )
+    return main.joined(side.take(rows, count_rows(side)), new)

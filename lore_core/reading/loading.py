@@ -13,7 +13,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.texts import with_text_features
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_rows import FileRows, assemble, read_rows
+from lore_core.reading.file_rows import FileRows, MissingRoleError, assemble, read_rows
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
@@ -29,7 +29,7 @@ from lore_core.reading.reading_report import (
     with_features_or_images,
 )
 from lore_core.reading.roles import guess
-from lore_core.reading.suggestions import suggest
+from lore_core.reading.suggestions import explained, suggest
 
 _Given = ColumnMapping | Mapping[str, Any] | None
 
@@ -43,10 +43,11 @@ def load(
     ----------
     source : path, file-like, data frame, a sequence of these, or a directory
         One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
-        .duckdb``) or data frame (pandas, Polars, Arrow, DuckDB); or two, ``*_cal`` and ``*_test``
-        for calibration and evaluation. Further files without predictions (images, texts, metadata)
+        .duckdb``, compressed too), pattern of parts (``part-*.parquet``), dict of arrays, or data
+        frame (pandas, Polars, Dask, Arrow, DuckDB, xarray); or two, ``*_cal`` and ``*_test`` for
+        calibration and evaluation. Further files without predictions (images, texts, metadata)
         are joined by an id column that both have, else to the file of as many rows. A directory
-        holds one file, one pair, or a saved Hugging Face dataset.
+        holds one file, one pair, parts of one table, or a saved Hugging Face dataset.
     mapping : ColumnMapping or dict, optional
         Which column plays which role; what it leaves open is guessed.
     name : str, optional
@@ -225,13 +226,18 @@ def read_files(
     shared = runs[0] if len(runs) == 2 and runs[0] == runs[1] else ""
     parts: list[FileRows] = []
     for columns, half in zip(files, halves, strict=True):
-        rows = _rows_like(parts, columns, _drop_absent(given, columns, files))
+        wanted = _drop_absent(given, columns, files)
+        try:
+            rows = _rows_like(parts, columns, wanted)
+        except MissingRoleError as error:
+            raise explained(error, columns, wanted) from error
         parts.append(_in_half(rows, half, notes))
     used = parts[0].mapping
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
         parts.reverse()
-    dataset, assembling = assemble(parts, name=name or shared or Path(files[0].file).stem)
+    stem = RawFile(files[0].file, b"").stem
+    dataset, assembling = assemble(parts, name=name or shared or stem)
     read_of = [what_was_read(part.columns, len(part.is_read), part.role) for part in parts]
     for columns in beside:
         role = "images" if image_only_array(columns) else "further columns"

@@ -18,10 +18,9 @@ _SINGLE = ("label", "prediction", "split", "images", "row_id", "text", "weight")
 SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, those that name no columns.
 _NO_COLUMNS = ("class_names", "accept")
-_PREFIX = re.compile(
-    r"^(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
-    re.IGNORECASE,
-)
+_WORDS = "probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score"
+_BEFORE = r"(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
+_PREFIX = re.compile(rf"^(?:\.pred_|{_BEFORE}(?:{_WORDS})(?:[_\-. ](?:of )?)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class ColumnMapping:
         The names themselves, in class order.
     accept : str or sequence of str, optional
         Checks that would refuse the data and that you have looked into: "class order", "scale",
-        "overlap", "incomplete", "confidence".
+        "overlap", "incomplete", "confidence", "features".
     """
 
     label: str | None = None

@@ -23,7 +23,6 @@ from lore_core.reading.columns import (
     Columns,
     check_size,
     check_table,
-    check_width,
     kind_of_dtype,
     refusing_damage,
 )
@@ -171,7 +170,7 @@ def _column_names(raw: RawFile, headers: _Headers, array: str) -> Sequence[str]:
     single, shape = _EXPANDED[array], headers[array][0]
     companion = f"{single}_names"
     count = 1 if len(shape) == 1 else shape[1]
-    check_width(raw.name, count)
+    check_table(raw.name, range(count), 1)
     names: Sequence[str] = [f"{single}_{k}" for k in range(count)] if count > 1 else [single]
     if companion in headers:
         names = _texts(raw, companion)

@@ -1,31 +1,38 @@
-"""A file on disk, an upload or a table in memory, not yet parsed."""
+"""A file on disk, an upload, parts of one table or a table in memory, not yet parsed."""
 
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from lore_core.data.errors import InputError, as_path, short
+from lore_core.data.errors import InputError, as_path, listed, short
 
+#: Suffixes of compressed files, behind that of what they hold.
+PACKED_SUFFIXES = (".gz", ".zst", ".bz2")
+#: Methods of tables of other libraries that return a table in memory, or one step to it.
+_TO_MEMORY = ("toArrow", "collect", "compute", "to_table", "to_arrow", "to_pandas")
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
 
 @dataclass(frozen=True, eq=False)
 class RawFile:
-    """A file on disk, or the bytes of an upload or a table, with its name."""
+    """A file on disk, the bytes of an upload, a table, or the parts of one, with its name."""
 
     name: str
-    content: Path | bytes | pa.Table
+    content: "Path | bytes | pa.Table | tuple[RawFile, ...]"
 
     def open(self) -> BinaryIO:
         """Return a fresh binary stream at the start of the file."""
         if isinstance(self.content, bytes):
             return io.BytesIO(self.content)
+        assert isinstance(self.content, Path)
         try:
             return self.content.open("rb")
         except OSError as error:
@@ -34,12 +41,18 @@ class RawFile:
     @property
     def stem(self) -> str:
         """The name without its suffix."""
-        return Path(self.name).stem
+        return Path(plain_name(self.name)).stem
 
     @property
     def suffix(self) -> str:
-        """The suffix in lower case."""
-        return Path(self.name).suffix.lower()
+        """The suffix in lower case, of a compressed file that of what it holds."""
+        return Path(plain_name(self.name)).suffix.lower()
+
+
+def plain_name(name: str) -> str:
+    """Return a file's name without the suffix of its compression."""
+    path = Path(name)
+    return path.stem if path.suffix.lower() in PACKED_SUFFIXES else path.name
 
 
 @runtime_checkable
@@ -50,11 +63,11 @@ class Table(Protocol):
         """Return a capsule with a stream of record batches."""
 
 
-Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | RawFile"
+Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | Mapping[str, Any] | RawFile"
 Sources: TypeAlias = "Source | Sequence[Source]"
 
 
-def raw_file(source: Source) -> RawFile:
+def raw_file(source: Any) -> RawFile:
     """Return the file behind a path or a file-like object."""
     if isinstance(source, RawFile):
         return source
@@ -80,10 +93,29 @@ def raw_file(source: Source) -> RawFile:
         if isinstance(content, str):
             content = content.encode("utf-8")
         return RawFile(Path(str(getattr(source, "name", "upload"))).name, bytes(content))
+    if isinstance(source, Mapping):
+        return _of_arrays(source)
+    for method in _TO_MEMORY:
+        if callable(getattr(source, method, None)):
+            return raw_file(getattr(source, method)())
     raise InputError(
-        "a source must be a path, an open file or a data frame (or build a lore_core.Dataset); "
-        f"got {type(source).__name__}."
+        "a source must be a path, an open file, a dict of arrays or a data frame (of pandas, or "
+        f"that lends Arrow or has {listed(_TO_MEMORY)}); got {type(source).__name__}."
     )
+
+
+def _of_arrays(arrays: Mapping[str, Any]) -> RawFile:
+    """Return the archive of some arrays, or of columns alone the table."""
+    known = {str(name): np.asarray(values) for name, values in arrays.items()}
+    shapes = {values.shape for values in known.values()}
+    if len(shapes) == 1 and len(shapes.pop()) == 1:
+        return raw_file(pd.DataFrame(known))
+    for name, values in known.items():
+        if values.dtype == object:
+            known[name] = np.where(pd.isna(values), "", values).astype(str)
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=False, **known)
+    return RawFile("arrays.npz", stream.getvalue())
 
 
 def check_parts(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.errors import short
-from lore_core.reading.columns import Columns
+from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 _SAMPLE_CELLS = 1000
@@ -35,13 +35,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LABEL = _words(
     "label labels y_true true_label true_labels target targets y true truth ground_truth gt "
-    "true_class class_label y_test actual class"
+    "true_class class_label y_test actual class label_id label_ids gold gold_label gold_labels"
 )
 CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = _words(
     "prediction predictions predicted pred preds y_pred y_hat yhat predicted_label "
-    "predicted_class prediction_label pred_label pred_class"
+    "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels"
 )
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
@@ -51,15 +51,20 @@ _WEIGHT = [
     for s in ("", "s")
 ]
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
-_PROBABILITIES = ("probs", "probabilities", "p", "proba", "probas", "prob", "y_proba", "y_prob")
 _LOGITS = ("logits", "logit")
-_CONFIDENCE = ("confidence", "confidences", "conf", "max_prob", "max_probability", "top_prob")
-_POSITIVE = _words(
-    "p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive p prob proba probability y_prob "
-    "y_proba probs probabilities positive_probability"
+_CONFIDENCE = _words(
+    "confidence confidences conf max_prob max_probability top_prob prediction_score"
 )
 #: Names for P(y = 1) or the confidence of a prediction: the values tell.
-_EITHER = ("p", "prob", "proba", "probability", "probs", "probabilities")
+_EITHER = _words(
+    "p prob proba probability probs probabilities y_prob y_proba y_pred_proba y_pred_prob "
+    "pred_prob pred_proba predicted_probability predicted_prob"
+)
+_PROBABILITIES = (*_EITHER, "probas", "y_probs", "y_probas")
+_POSITIVE = (
+    _words("p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive positive_probability")
+    + _EITHER
+)
 _SCORE = ("score", "scores", "y_score")
 #: A single probability with such a name needs no note.
 _PLAIN = (*_EITHER, "p_1")
@@ -67,7 +72,10 @@ _PLAIN = (*_EITHER, "p_1")
 _MAYBE_WEIGHTS = ("weight", "weights", "w")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
-    r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](?!val(?:ue)?$)(.+)|(\d+))", re.IGNORECASE
+    r"(\.pred(?=_(?!class$))|(?:(?:y|pred|predicted|prediction)[_\-. ]){0,2}"
+    r"(?:p|prob|proba|probas|probs|probability)|prediction_score)"
+    r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
+    re.IGNORECASE,
 )
 _LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
 #: What was asked and answered: it tells rows apart, and repeats itself only by chance.
@@ -127,14 +135,19 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
     fill("images", _images(free))
-    kind = _kind_of_given(columns, given) if given.probabilities else None
-    if given.probabilities is None:
+    classes, kind = columns.class_names, given.probability_kind
+    if given.probabilities:
+        kind = _kind_of_given(columns, dataclasses.replace(given, label=mapping.label))
+    else:
         names, kind = _probabilities(free, mapping)
+        is_enough = names and kind != "positive"
+        if not is_enough and (named := _named_by_labels(free, mapping)):
+            names, classes, kind = named, named, "probabilities"
         fill("probabilities", names or None)
     mapping = dataclasses.replace(
         mapping,
         probability_kind=given.probability_kind or kind,
-        class_names=columns.class_names if given.class_names is None else given.class_names,
+        class_names=classes if given.class_names is None else given.class_names,
     )
     if given.features is None:
         fill("features", _features(free))
@@ -147,7 +160,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\s\-.]+", "_", name.strip().lower())
+    return re.sub(r"[\s\-.]+", "_", name.strip(". ").lower())
 
 
 def _is_split(columns: Columns, name: str) -> bool:
@@ -171,8 +184,8 @@ def _images(free: FreeColumns) -> str | None:
 def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
-    correct = free.named(CORRECT_NAMES) if free.named(_CONFIDENCE) else None
-    if label is None or correct is None:
+    correct = free.named(CORRECT_NAMES)
+    if label is None or correct is None or not free.named(_CONFIDENCE):
         return label or correct
     prediction = given.prediction or free.named(_PREDICTION, (1, 2))
     classes = dataclasses.replace(given, label=label, prediction=prediction)
@@ -222,6 +235,19 @@ def _family(free: FreeColumns, pattern: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(family.values())
 
 
+def _named_by_labels(free: FreeColumns, mapping: ColumnMapping) -> tuple[str, ...]:
+    """Return columns that are called as the labels, if every row of them sums to 1."""
+    columns, label = free.columns, mapping.label
+    if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
+        return ()
+    classes = {label_text(value) for value in columns.series(label).dropna().unique()}
+    names = tuple(name for name in free.names if name in classes and columns.flat(name))
+    if not 2 <= len(names) == len(classes) or not all(_mostly_numbers(columns, n) for n in names):
+        return ()
+    sums = columns.matrix(names, np.float64).sum(axis=1)
+    return names if np.abs(sums - 1.0).max() <= 0.02 else ()
+
+
 def _mostly_numbers(columns: Columns, name: str) -> bool:
     """Tell a number column with a wrong cell from a text column."""
     kind = columns.kinds[name]
@@ -230,7 +256,8 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if sample.empty:
         return True
-    return bool(pd.to_numeric(sample.astype(object), errors="coerce").notna().mean() > 0.5)
+    bare = sample.astype(str).str.rstrip("% ")
+    return bool(pd.to_numeric(bare, errors="coerce").notna().mean() > 0.5)
 
 
 def _is_confidence(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
@@ -326,7 +353,7 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
                 f"'{name}' is no feature: it holds text such as {short(repr(found[1]))} "
                 f"({columns.where(found[0])}). Write plain numbers to use it."
             )
-        if shape == rows and _key(name) in _LABEL and not _is_alike(columns, name, mapping):
+        if shape == rows and _key(name) in _LABEL:
             notes.append(f"{called} is metadata: the true class is '{mapping.label}'.")
         if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
             notes.append(
@@ -343,13 +370,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         elif columns.kinds[name] == "other":
             notes.append(f"{called} is not used: it has no plain values.")
     return notes
-
-
-def _is_alike(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
-    """Return whether a column divides the rows as the label does: class numbers and their names."""
-    both = (columns.series(of).astype(str) for of in (name, str(mapping.label)))
-    one, other = (pd.factorize(texts)[0] for texts in both)
-    return np.array_equal(one, other)
 
 
 def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:

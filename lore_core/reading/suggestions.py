@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 from lore_core.data.errors import InputError
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
-from lore_core.reading.file_rows import assemble, read_rows
+from lore_core.reading.file_rows import MissingRoleError, assemble, read_rows
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess
 
@@ -58,6 +59,16 @@ def suggest(columns: Columns, given: ColumnMapping) -> tuple[Suggestion, ...]:
     return tuple(found)
 
 
+def explained(error: MissingRoleError, columns: Columns, given: ColumnMapping) -> InputError:
+    """Return the error with the options that would read the file, where some were found."""
+    known = guess(columns, given).options()
+    fixes = [
+        " ".join(f"--column {item}" for item in found.mapping.options() if item not in known)
+        for found in suggest(columns, given)
+    ]
+    return InputError(f"{error} Or use {', or '.join(fixes)}.") if fixes else error
+
+
 def question(found: tuple[Suggestion, ...], known: ColumnMapping) -> str:
     """Ask which of some suggestions is meant."""
     named = [f"'{item.column}'" for item in found]
@@ -91,6 +102,7 @@ def _changes(
         known = replace(known, label=label)
         used = (label, known.split, known.row_id)
         free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
+        free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
         for name in free[:_TRIED]:
             for kind in ("correct", "confidence", "positive"):
                 change = {"label": label, "probabilities": name, "probability_kind": kind}

@@ -12,11 +12,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lore_core.data.arrays import Floats
 from lore_core.data.errors import InputError, short
 from lore_core.reading import npz
 from lore_core.reading.columns import (
@@ -27,6 +25,7 @@ from lore_core.reading.columns import (
     columns_of_records,
     refusing_damage,
 )
+from lore_core.reading.logs import rows_of_log
 from lore_core.reading.raw_file import RawFile
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -58,7 +57,7 @@ def open_text(raw: RawFile) -> Columns:
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
     frame, encoding = _parse(raw, names, delimiter, decimal)
-    notes, last = [], _unended_line(raw)
+    notes, incomplete = _end_of(raw, len(names), delimiter)
     if encoding == "cp1252":
         notes.append(f"'{raw.name}' is not UTF-8: read as Windows-1252 text.")
     if decimal == ",":
@@ -67,9 +66,9 @@ def open_text(raw: RawFile) -> Columns:
         raw,
         "CSV",
         frame,
-        notes=(*notes, *_notes_on(raw, last)),
+        notes=tuple(notes),
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
-        incomplete=_cut_short(raw, last, names, delimiter),
+        incomplete=incomplete,
     )
 
 
@@ -148,27 +147,20 @@ def _parse(
         ) from error
 
 
-def _unended_line(raw: RawFile) -> bytes:
-    """Return the last line of a text if no line break ends it: it may be cut off."""
+def _end_of(raw: RawFile, n_columns: int = 0, delimiter: str = ",") -> tuple[list[str], str]:
+    """Return a note if no line break ends a text, and what is wrong if its last line is short."""
     with raw.open() as stream:
         stream.seek(max(0, stream.seek(0, io.SEEK_END) - _SAMPLE_BYTES))
         last = re.split(rb"[\r\n]", stream.read())[-1]
-    return last if last.strip(b" \t\0") else b""
-
-
-def _notes_on(raw: RawFile, last: bytes) -> tuple[str, ...]:
+    if not last.strip(b" \t\0"):
+        return [], ""
     note = f"'{raw.name}' does not end with a line break: if it was cut off, rows are missing."
-    return (note,) if last else ()
-
-
-def _cut_short(raw: RawFile, last: bytes, names: list[str], delimiter: str) -> str:
-    """Return what is wrong if the last line ends too early, else ``""``."""
     n_values = last.count(delimiter.encode()) + 1
     # (With quotes the last line may be a part of a cell.)
-    if not last or b'"' in last or n_values >= len(names):
-        return ""
-    return (
-        f"the last line of '{raw.name}' holds {n_values} of {len(names)} values and does not end: "
+    if b'"' in last or n_values >= n_columns:
+        return [note], ""
+    return [note], (
+        f"the last line of '{raw.name}' holds {n_values} of {n_columns} values and does not end: "
         "it may have been cut off. Save it again."
     )
 
@@ -185,10 +177,6 @@ def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
 
 #: Half of a surrogate pair; two of them are one character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-_RESPONSES, _TARGET = "filtered_resps", "target"
-#: Keys of prompts, hashes and inputs, which tell nothing about a row.
-_UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
-_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
 #: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
 _SCORES = {"C": 1, "I": 0}
 #: Zstandard's number in zip archives, and the header of each member.
@@ -200,20 +188,18 @@ _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 wher
 
 
 def open_json(raw: RawFile) -> Columns:
-    """Open JSON or JSON Lines: records, columns (``{"label": [0, 1], …}``), or a log."""
+    """Open JSON or JSON Lines: records, columns, pandas' other orients, or a log of a tool."""
     with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
         text = stream.read().decode("utf-8-sig")
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
-    choices = _rows_of_choices(records)
-    records = choices or records
+    records, notes = rows_of_log(records)
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
-    notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
     if is_one_a_line:
-        notes += _notes_on(raw, _unended_line(raw))
+        notes += (*_end_of(raw)[0],)
     return columns_of_records(raw, records, notes=notes)
 
 
@@ -224,16 +210,30 @@ def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]
         rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
         return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
     content = _json(raw, text, "the text")
-    if isinstance(content, dict) and {"columns", "data"} <= set(content):
-        content = [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
-    elif isinstance(content, dict) and _is_table(content):
-        columns = zip(*content.values(), strict=True)
-        content = [dict(zip(content, row, strict=True)) for row in columns]
-    elif isinstance(content, dict) and {"eval", "samples"} <= set(content):
-        content = [content]
-    elif not isinstance(content, list):
+    if isinstance(content, dict):
+        content = _records_of(content)
+    if not isinstance(content, list):
         raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
     return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
+
+
+def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
+    """Return the records of one object, by whichever way pandas or others hold them in it."""
+    if {"columns", "data"} <= set(content):
+        return [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
+    if {"eval", "samples"} <= set(content):
+        return [content]
+    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in content.values()}
+    if len(lengths) == 1 and max(lengths) > 1:  # whole columns, not one row
+        columns = zip(*content.values(), strict=True)
+        return [dict(zip(content, row, strict=True)) for row in columns]
+    inner = [value for value in content.values() if isinstance(value, dict)]
+    if inner and len(inner) == len(content) and len({tuple(value) for value in inner}) == 1:
+        if all(map(str.isdecimal, content)):  # rows by their number
+            return inner
+        return [{name: cells[row] for name, cells in content.items()} for row in inner[0]]
+    data = content.get("data")
+    return data if isinstance(data, list) else None
 
 
 def _is_one_a_line(lines: Sequence[str]) -> bool:
@@ -242,15 +242,7 @@ def _is_one_a_line(lines: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
-    return isinstance(head, dict) and (several or not _is_table(head))
-
-
-def _is_table(found: Mapping[str, Any]) -> bool:
-    """Return whether an object holds whole columns, not one row."""
-    if {"columns", "data"} <= set(found):
-        return True
-    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in found.values()}
-    return len(lengths) == 1 and lengths.pop() > 1
+    return isinstance(head, dict) and (several or _records_of(head) is None)
 
 
 def _json(raw: RawFile, text: str, where: str) -> Any:
@@ -265,36 +257,6 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
             f"{short(json.dumps(value), 40)}. Save one object a prediction."
         )
     return value
-
-
-def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the rows of a sample log of lm-evaluation-harness; None if it is none."""
-    known = [choice for record in records if (choice := _choice(record)) is not None]
-    if not known or len(known) < len(records):
-        return None
-    # Unlike numbers of choices have no classes in common: only which answers are right is known.
-    alike = len({len(p) for p, _ in known}) == 1
-    rows = []
-    for record, (p, label) in zip(records, known, strict=True):
-        row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
-        row["row_id"] = row.pop("doc_id", None)
-        made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
-        rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
-    return rows
-
-
-def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
-    """Return the softmax of ``"filtered_resps": [["-1.2", "False"], …]`` and the right choice."""
-    pairs = record.get(_RESPONSES)
-    if not isinstance(pairs, list) or len(pairs) < 2:
-        return None
-    try:
-        likelihoods = np.array([float(likelihood) for likelihood, _ in pairs])
-        label = int(str(record[_TARGET]))
-    except (KeyError, TypeError, ValueError):
-        return None
-    powers = np.exp(likelihoods - likelihoods.max())
-    return powers / powers.sum(), label
 
 
 def open_eval(raw: RawFile) -> Columns:

@@ -50,7 +50,7 @@ class TemperatureScaling(Recalibrator):
 
     Notes
     -----
-    A row of weight 2 is two rows.
+    A row of weight 2 is two rows. The NLL that is minimised clips p at 1e-6.
 
     References
     ----------

@@ -22,7 +22,6 @@ from lore_core.embedding.result import Embedding
 if TYPE_CHECKING:
     from lore_core.mergeable import LocalErrorSums, Run
 
-
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
 #: Above this, curves skip bandwidths of the sliders.
 _MOST_ROWS_AT_EVERY_STEP = 300_000
@@ -255,7 +254,7 @@ class SumsView:
             f"{self.name}: {self.rows}, {kernel}{self.bins_in_words}. Local errors are from sums "
             f"over {len(self.sums.cells):,} cells of width {self.sums.width:g} on "
             f"{self.run.plan.note}: “guaranteed” are bounds of the exact number. Without them a "
-            "number is exact."
+            "number is exact, but for the NLL, which counts p below 1e-6 as 1e-6."
         )
 
     def settings(self) -> dict[str, Any]:

@@ -104,19 +104,6 @@ def test_learnt_from_calibration_rows_alone():
     assert (one.evaluation.features != two.evaluation.features).any()
 
 
-def test_a_file_gives_the_same_features(tmp_path):
-    texts = answer_log(400).table["question"].tolist()
-    made = TextFeatures(8).fit(texts)
-    made.save(tmp_path / "words.features")
-    known = TextFeatures.load(tmp_path / "words.features")
-    new = ["can a visa affect the oven", None]
-    np.testing.assert_array_equal(known.transform(new), made.transform(new))
-    content = (tmp_path / "words.features").read_bytes()
-    (tmp_path / "words.features").write_bytes(content[:-100] + bytes(100))
-    with pytest.raises(InputError, match=r"words\.features"):
-        TextFeatures.load(tmp_path / "words.features")
-
-
 def test_refusals():
     data = Dataset([[0.2, 0.8]] * 2, [0, 1], metadata=pd.DataFrame({"age": [1, 2]}))
     with pytest.raises(InputError, match="must have a text column 'question'; it has none"):

@@ -108,9 +108,9 @@ TWO = np.full((6, 2), "a")  #: Two columns of groups
         ({"probs": np.full((6, 3), "x")}, "'probs' of 'runs.npz' must hold numbers only"),
         ({"labels": np.eye(3)[[0, 1, 2, 0, 1, 2]]}, r"one class a row; got shape \(6, 3\).*argmax"),
         ({"probs": np.zeros((0, 3)), "labels": np.zeros(0, int)}, "'runs.npz' has no rows"),
-        ({"labels": None}, "'runs.npz' has no array of true classes.*It has: probs, features, reg"),
-        ({"probs": None}, "'runs.npz' has no probabilities.*It has: labels, features, region"),
-        ({"probs": None, "confidence": np.ones(6)}, "no predicted|no probabilities"),
+        ({"labels": None}, "found 'probs', but no array of true classes.*It has: probs, features"),
+        ({"probs": None}, "found 'labels', but no array of prob.*It has: labels, features, region"),
+        ({"probs": None, "confidence": np.ones(6)}, "no array of probabilities"),
         ({"images": np.zeros((6, 2, 2))}, "'images' must be uint8.*float64.*astype"),
         ({"images": np.zeros((6, 2, 2, 4), np.uint8)}, r"'images' must be .n, h, w."),
         ({"split": ["cal", "test", "oops"] * 2}, "'split' of 'runs.npz'.*got 'oops' at row 2"),
@@ -142,7 +142,7 @@ def test_header_without_rows(tmp_path, table, npz):
         ('label,p_0,p_1\n0,.5,.5\n1,.5,"\n', r"'runs.csv' cannot be read as a table"),
         ("label,p_0,p_1\n0,.5\n1,.5,.5\n", r"'p_1'.*a missing value \(NaN\) at row 0 \(line 2\)"),
         ("a,b\n1,2\n", r"no column of true classes.*It has: a, b"),
-        ("label,b\n1,2\n", r"no probabilities: neither p_<class>.*It has: label, b"),
+        ("label,b\n1,2\n", r"no column of probabilities .p_<class>.*It has: label, b"),
         (f"{'x' * 5000},b\n1,2\n", "It has: x+…, b"),
         ("label,p_0,p_1\n", "'runs.csv' has no rows"),
         ("\n\n", "nothing but blank lines"),
@@ -151,7 +151,7 @@ def test_header_without_rows(tmp_path, table, npz):
         ("label,confidence,prediction\ncat,.5,cat\ncat,.5,cat\n", r"one class only \('cat'\)"),
         (
             'label,p_0,p_1\n0,"0,5","0,5"\n1,.5,.5\n1,.5,.5\n1,.5,.5\n',
-            r"'p_0'.*numbers only; got '0,5' at row 0.*Write decimals with a point",
+            r"'p_0'.*numbers only; got '0,5' at row 0.*decimals with a point",
         ),
         ("label,p,t\n0,0.5," + "x" * 200_000 + "\n", "a cell is longer than 131,072"),
         ("label,p\n" + '0,"' * 700_000, "its first two lines than a megabyte"),
@@ -170,7 +170,7 @@ def test_files_that_are_not_there(tmp_path):
     refused("a" * 5000, r"'a{80}…' cannot be used: File name too long\.")
     refused("~no-such-user/x", "'~no-such-user/x' cannot be used: no home directory")
     (tmp_path / "folder").mkdir()
-    refused([tmp_path / "folder"], "is a directory where a file is expected")
+    refused([tmp_path / "folder"], "holds no readable file")
     upload = io.BytesIO(b"\0\0\0")
     upload.name = "runs.csv"
     with pytest.raises(InputError, match="is no UTF-8 text"):

@@ -59,7 +59,7 @@ def test_nothing_outside_the_folder_is_read(folder, how, isolate):
     (folder / "link.png").symlink_to(secret)
     name = {"above": "../secret.png", "absolute": str(secret), "link": "link.png"}[how]
     path = write_names(folder, ["0.png"] * 7 + [name])
-    refused(path, "leads out of", isolate=isolate)
+    assert lore.load(path, isolate=isolate).has_image.tolist() == [True] * 7 + [False]
     # At the first row it is no reason to take the column for one of images.
     assert lore.load(write_names(folder, [name] + ["0.png"] * 7), isolate=isolate).images is None
 

@@ -38,7 +38,10 @@ def npz(rows, **more):
 
 PLAIN = two(split=None)
 REFUSED = {
-    "percent signs": (two(p_0=[f"{100 * p:.1f}%" for p in 1 - P]), r"'p_0'.*'\d+\.\d%'.*line 2"),
+    "percent signs in part": (
+        two(p_0=[f"{100 * p:.1f}%" if p > 0.5 else p for p in 1 - P]),
+        r"'p_0'.*'\d+\.\d%'.*line \d",
+    ),
     "hundredths in part": (two(p_1=np.where(np.arange(N) % 2, 100 * P, P)), r"\[0, 1\]"),
     "divided by 100 twice": (two(p_0=None, p_1=None, p=P / 100), "divided by 100"),
     "P(y = 0) as p": (two(p_0=None, p_1=None, p=1 - P), "other way round"),
@@ -49,8 +52,8 @@ REFUSED = {
         "other way round.*class_names",
     ),
     "columns exchanged": (two(p_0=P, p_1=1 - P), "other way round"),
-    "p_value for a probability": (two(p_0=None, p_1=None, p_value=P), "no probabilities"),
-    "half a family": (two(p_1=None), "no probabilities"),
+    "p_value for a probability": (two(p_0=None, p_1=None, p_value=P), "no column of probabilities"),
+    "half a family": (two(p_1=None), "no column of probabilities"),
     "a class left out": (three("abc", np.array(list("abc"))[Y3]).drop(columns="p_c"), "sum to 1"),
     "labels off by one, in a circle": (three("012", (Y3 + 1) % 3), "other classes.*instead of"),
     "class_names in another order": (

@@ -30,9 +30,7 @@ def test_npz_by_hand(npz):
     assert data.class_names == ("0", "1", "2")
     assert data.name == "runs"
     assert data.split is None
-    with pytest.raises(
-        InputError, match="must be a path, an open file or a data frame .*; got int"
-    ):
+    with pytest.raises(InputError, match=r"a dict of arrays or a data frame .*; got int"):
         load(3)
     with pytest.raises(InputError, match="list of sources is empty"):
         load([])

@@ -221,7 +221,7 @@ def test_prefix_stands_for_columns_which_name_their_classes(text):
         ({"label": "p_*"}, "only one column can be"),
         ({"labels": "label"}, "no role 'labels'. Did you mean 'label'"),
         ({"probability_kind": "odds"}, "must be one of probabilities, logits"),
-        ({"probabilities": ["p_0"], "probability_kind": "confidence"}, "no predicted"),
+        ({"probabilities": ["p_0"], "probability_kind": "confidence"}, "no column of predicted"),
         ({"probability_kind": "positive"}, "must hold one number a row, to be mapped as positive"),
         ({"class_names": ["x", "y"]}, "one class name a class is needed; got 2 names"),
         ({"class_names": ["a", "b", "a"]}, "two classes are named 'a'"),

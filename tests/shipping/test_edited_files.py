@@ -156,7 +156,7 @@ def test_no_number_in_a_header_is_one_sentence(fitted):
     def unknown(name, part):
         return part.replace(b'"slope": ', b'"slope": NaN, "was": ')
 
-    with pytest.raises(InputError, match="NaN is no JSON"):
+    with pytest.raises(InputError, match="float values are not JSON"):
         load_recalibrator(written_again(fitted["PlattScaling"].to_bytes(), unknown))
 
     def enlarged(name, part):

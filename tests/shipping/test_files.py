@@ -242,9 +242,8 @@ def test_killed_half_way(how, model, new, tmp_path):
             killed(process, how)
     assert [target.read_bytes() for target in targets] == [b"what was there"] * 2
     left = {item.name for item in tmp_path.iterdir()} - known
-    # (Elsewhere nobody can tidy up after these; what stays is hidden and not the target.)
-    stays = how != signal.SIGINT and not hasattr(os, "O_TMPFILE")
-    assert [name[0] for name in left] == ["."] * 2 * stays
+    # (Nobody can tidy up after SIGKILL; what stays is hidden and not the target.)
+    assert [name[0] for name in left] == ["."] * 2 * (how == signal.SIGKILL)
 
 
 def test_the_command(calibration, new, tmp_path, capsys):

@@ -6,7 +6,6 @@ import dataclasses
 import glob
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,11 +31,13 @@ from lore_core.reading.arrow_tables import (
     columns_of_table,
     common_name,
     join_tables,
+    refusing_arrow,
     row_locator,
 )
 from lore_core.reading.checks import check_data
-from lore_core.reading.columns import Columns, refusing_damage
+from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import assemble, read_rows
+from lore_core.reading.formats import files_fitting
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import check_parts
 from lore_core.reading.roles import guess
@@ -79,7 +80,7 @@ class Partition:
         start, stop = self.first_row, self.first_row + self.n_rows
         # No reading ahead: it would hold whole row groups.
         with (
-            _refusing_damage(self.name),
+            refusing_arrow(self.name, "Parquet file"),
             pa.parquet.ParquetFile(
                 self.path, pre_buffer=False, page_checksum_verification=True
             ) as file,
@@ -93,10 +94,6 @@ class Partition:
             if start != stop:
                 found = self.n_rows - (stop - start)
                 raise ValueError(f"{found:,} rows where {self.n_rows:,} are counted")
-
-
-def _refusing_damage(name: str) -> AbstractContextManager[None]:
-    return refusing_damage(name, "Parquet file", pa.ArrowException, OSError, ValueError)
 
 
 def parquet_files(data: Sequence[str]) -> list[Path]:
@@ -114,25 +111,12 @@ def parquet_files(data: Sequence[str]) -> list[Path]:
             found.append(path)
             continue
         else:
-            several = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - ** as in shells
-            fitting = [*map(Path, several)]
-            if not fitting:
-                raise InputError(f"'{item}' fits no file. Check the pattern.")
+            fitting = files_fitting(path)
         check_parts(f"'{item}'", [place.name for place in fitting])
         found += fitting
     if any(path.suffix.lower() not in _SUFFIXES for path in found):
         return []
     return list(dict.fromkeys(path.resolve() for path in found))
-
-
-def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
-    """Read the rows of several files, which must fit into memory, as one dataset.
-
-    Raises InputError if a file cannot be read, has other columns, or a value breaks a rule.
-    """
-    parts = partitions_of(paths)
-    columns = columns_of_extracts([rows for part in parts for rows in part.extracts(_FEWEST_ROWS)])
-    return checked_rows(columns, guess(columns, mapping), paths[0].stem)
 
 
 def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
@@ -152,7 +136,7 @@ def rows_in(paths: Sequence[Path]) -> int:
     """Count the rows of files without reading them; InputError if one cannot be read."""
     total = 0
     for path in paths:
-        with _refusing_damage(path.name):
+        with refusing_arrow(path.name, "Parquet file"):
             total += pa.parquet.read_metadata(path).num_rows
     return total
 
@@ -175,7 +159,7 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
     first: list[str] = []
     called = _names_of(paths)
     for path, name in zip(paths, called, strict=True):
-        with _refusing_damage(name), pa.parquet.ParquetFile(path) as file:
+        with refusing_arrow(name, "Parquet file"), pa.parquet.ParquetFile(path) as file:
             meta = file.metadata
             names = file.schema_arrow.names
             sizes.append([meta.row_group(k).num_rows for k in range(meta.num_row_groups)])

@@ -268,7 +268,7 @@ def sample_rows(
 def _eligible(part: Partition, known: ColumnMapping, split: str | None) -> Mask:
     found = [np.zeros(0, dtype=bool)]
     for extract in part.extracts(_BATCH_ROWS, [known.split or ""]):
-        names, _ = splits_in(columns_of_extracts([extract]), known, len(extract.rows))
+        names = splits_in(columns_of_extracts([extract]), known)
         found.append(np.asarray(names == split))
     return np.concatenate(found)
 

@@ -1,6 +1,6 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -59,7 +59,7 @@ _MEANS = ("confidence", "accuracy", "gap")
 class Subgroup:
     """Rows that can be named, whose confidence is further off than the average."""
 
-    rows: Ints  #: Row numbers, of both halves
+    rows: Ints = field(repr=False)  #: Row numbers, of both halves
     sign: int  #: +1: overconfident, −1: underconfident
     #: What columns hold of its rows, and of theirs alone; empty for a region of the map.
     conditions: tuple[Predicate, ...]
@@ -67,7 +67,8 @@ class Subgroup:
     confidence: float
     accuracy: float
     held: Held  #: The evidence: what its rows say that had no part in finding it
-    held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
+    #: Row numbers of those of its rows that had no part in finding it.
+    held_out: Ints = field(repr=False)
     #: Of a region, what most of its rows hold: :func:`~lore_core.regions.enrichment.region_label`.
     label: tuple[Predicate, ...] = ()
     centre: tuple[float, ...] = ()  #: Of a region without a label, on the map

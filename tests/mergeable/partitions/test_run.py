@@ -3,7 +3,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from lore_core import Cancelled, InputError, local_errors
+from lore_core import Cancelled, InputError, load, local_errors
 from lore_core.embedding import MapName
 from lore_core.mergeable import (
     LocalDistribution,
@@ -12,12 +12,14 @@ from lore_core.mergeable import (
     make_plan,
     parquet_files,
     partitions_of,
-    read_whole,
     rows_in,
     sample_rows,
     sum_files,
 )
-from lore_core.reading.mapping import ColumnMapping
+
+
+def read_whole(files):
+    return load(str(files[0].parent / "part-*.parquet"))
 
 
 def test_sums_of_files_are_those_of_their_rows(files, tmp_path):
@@ -25,7 +27,7 @@ def test_sums_of_files_are_those_of_their_rows(files, tmp_path):
     assert [part.n_rows for part in parts] == [400, 300, 500]
     plan = make_plan(parts)
     run = sum_files(parts, plan)
-    rows = read_whole(files, ColumnMapping())
+    rows = read_whole(files)
     assert len(rows) == rows_in(files) == 1200
     places = plan.embedding.transform(rows.features)
     whole = LocalErrorSums.of(rows.confidence, rows.outcome, places, map_digest=plan.digest)
@@ -93,9 +95,9 @@ def test_a_bad_value_is_told_with_its_file_and_its_row_there(files, row):
     with pytest.raises(InputError, match=f"'part-2.parquet' must {there} "):
         sum_files(parts, plan)
     in_all = f"column 'p_yes' of 'part-\\*.parquet' must {there} of 'part-2.parquet'"
-    for read in (read_whole, lambda paths, _: sample_rows(parts, 2000)):
+    for read in (read_whole, lambda _: sample_rows(parts, 2000)):
         with pytest.raises(InputError, match=in_all):
-            read(files, ColumnMapping())
+            read(files)
     with pytest.raises(InputError, match=in_all):
         make_plan(parts)
 
@@ -107,19 +109,18 @@ def test_files_that_are_called_alike_are_told_apart_by_their_folders(files, tmp_
     for k, path in enumerate(files):
         (tmp_path / f"day={k}").mkdir()
         path.rename(tmp_path / f"day={k}" / "rows.parquet")
-    found = parquet_files([str(tmp_path / "day=*" / "*.parquet")])
     with pytest.raises(InputError, match=r"'day=\*.parquet' must .* row 7 of 'day=1/rows.parquet'"):
-        read_whole(found, ColumnMapping())
+        load(str(tmp_path / "day=*" / "*.parquet"))
 
 
 def test_columns_are_matched_by_their_names(files):
     parts = partitions_of(files)
-    expected = read_whole(files, ColumnMapping())
+    expected = read_whole(files)
     sums = sum_files(parts, make_plan(parts)).sums.digest
     frame = pd.read_parquet(files[1])
     frame[frame.columns[::-1]].to_parquet(files[1], row_group_size=150)
     parts = partitions_of(files)
-    np.testing.assert_array_equal(read_whole(files, ColumnMapping()).features, expected.features)
+    np.testing.assert_array_equal(read_whole(files).features, expected.features)
     assert sum_files(parts, make_plan(parts)).sums.digest == sums
     drawn = sample_rows(parts, 2000)
     np.testing.assert_array_equal(drawn.rows.probabilities, expected.probabilities)
@@ -184,7 +185,7 @@ def test_what_cannot_be_planned_is_refused(files):
     with pytest.raises(InputError, match="dimensions"):
         make_plan(parts, feature_map=MapName("pca", 4))
     pd.read_parquet(files[1]).drop(columns="f_b").to_parquet(files[1])
-    for work in (partitions_of, lambda paths: read_whole(paths, ColumnMapping())):
+    for work in (partitions_of, read_whole):
         with pytest.raises(InputError, match="'part-1.parquet' lacks f_b of 'part-0.parquet'"):
             work(files)
 
