@@ -104,13 +104,9 @@ def seeds() -> dict[str, bytes]:
 
 
 def _nested(lists: pd.DataFrame) -> bytes:
-    """Return the rows with their probabilities by class, as pairs."""
-    names = ("cat", "dog", "emu")
-    pairs = [
-        [{"label": name, "prob": p} for name, p in zip(names, row, strict=True)]
-        for row in lists["probs"]
-    ]
-    whole = pa.Table.from_pandas(lists.drop(columns="probs")).append_column("probs", [pairs])
+    """Return the rows with their probabilities as one struct of the classes."""
+    cells = [dict(zip(("cat", "dog", "emu"), row, strict=True)) for row in lists["probs"]]
+    whole = pa.Table.from_pandas(lists.drop(columns="probs")).append_column("probs", [cells])
     pa.parquet.write_table(whole, written := io.BytesIO())
     return written.getvalue()
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,7 +29,6 @@ from lore_core.reading.columns import (
     refusing_damage,
 )
 from lore_core.reading.images import SIDE, thumbnails
-from lore_core.reading.logs import is_log, rows_of_log
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
 
@@ -193,15 +192,12 @@ def _columns(
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
         return values
 
-    nested = [field.name for field in schema if _is_nested(field.type)]
-    if nested:
-        nested = names if is_log(names) else nested
+    if nested := [field.name for field in schema if _is_nested(field.type)]:
         cells = pa.table({name: checked(name) for name in nested})
-        rows, notes = rows_of_log(cells.to_pylist(maps_as_pydicts="lossy"))
-        inner = columns_of_records(raw, rows)
+        inner = columns_of_records(raw, cells.to_pylist(maps_as_pydicts="lossy"))
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
         plain = _columns(raw, what, rest, n_rows, read, **more)
-        return replace(plain.joined(inner, inner.names), notes=notes)
+        return plain.joined(inner, inner.names)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
     named = {name: known for name, known in _class_names_in(schema).items() if name in names}

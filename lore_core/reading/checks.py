@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
@@ -17,8 +16,8 @@ from lore_core.metrics.proper_scores import row_nll
 
 #: Checks that stop the reading unless they are accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-INCOMPLETE, CONFIDENCE, FEATURES = "incomplete", "confidence", "features"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
+INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
@@ -36,11 +35,6 @@ _FOLDS = 5
 _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 #: Rows in both halves that are no coincidence: number, and share of the smaller half.
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
-#: Shares between which columns spread, how many times as far as in the other half is another
-#: scale, and the share of columns that must.
-_TAILS, _OTHER_SCALE, _MOST_COLUMNS = (0.9, 0.1), 8.0, 0.9
-#: Fewest columns, and most rows of a half, that are compared.
-_FEWEST_COLUMNS, _MOST_COMPARED = 3, 20_000
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
 
@@ -104,9 +98,6 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
         if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
-            if dataset.features is not None:
-                doubt = _other_scale(dataset.features, (one, two))
-                yield _check(FEATURES, doubt, "Features of both halves are on one scale.")
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
@@ -308,23 +299,6 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
         f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
         "a row must not be measured on it. Take them out of one half.",
         "refuse",
-    )
-
-
-def _other_scale(features: NDArray[np.floating[Any]], halves: tuple[Ints, Ints]) -> str | None:
-    """Describe features of one half that are on another scale."""
-    some_of = [features[half[:: 1 + len(half) // _MOST_COMPARED]] for half in halves]
-    spreads = [np.subtract(*np.quantile(rows, _TAILS, axis=0)) for rows in some_of]
-    varying = np.minimum(*spreads) > 0
-    ratios = np.log(spreads[1][varying] / spreads[0][varying])
-    larger = [(sign * ratios > np.log(_OTHER_SCALE)).mean() for sign in (1, -1) if ratios.size]
-    if len(ratios) < _FEWEST_COLUMNS or max(larger) <= _MOST_COLUMNS:
-        return None
-    ratio = float(np.median(ratios))
-    wider, other = (EVALUATION, CALIBRATION) if ratio > 0 else (CALIBRATION, EVALUATION)
-    return (
-        f"features of {wider} rows spread {np.exp(abs(ratio)):,.0f} times as far as those of "
-        f"{other} rows, in nearly all columns. Scale both alike."
     )
 
 

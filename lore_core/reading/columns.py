@@ -256,28 +256,12 @@ def _columns_of_values(
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     for name, value in record.items():
-        found = _labelled(value) if isinstance(value, list) and value else value
-        if isinstance(found, dict) and found.get("type") == 1 and "values" in found:
-            yield f"{prefix}{name}", found["values"]  # a dense vector of Spark
-        elif isinstance(found, dict) and depth < _MAX_DEPTH:
-            yield from _flat(found, f"{prefix}{name}.", depth + 1)
+        if isinstance(value, dict) and value.get("type") == 1 and "values" in value:
+            yield f"{prefix}{name}", value["values"]  # a dense vector of Spark
+        elif isinstance(value, dict) and depth < _MAX_DEPTH:
+            yield from _flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
-
-
-def _labelled(cells: Sequence[Any]) -> dict[str, Any] | None:
-    """Return number by class of ``[{"label": "cat", "prob": 0.2}, …]``; None of other lists."""
-    known: dict[str, Any] = {}
-    for cell in cells:
-        if not isinstance(cell, dict) or len(cell) != 2:
-            return None
-        name, number = cell.values()
-        if isinstance(name, float) or isinstance(number, str):
-            name, number = number, name
-        if not isinstance(name, (str, int)) or not isinstance(number, (int, float)):
-            return None
-        known[str(name)] = number
-    return dict(sorted(known.items()))
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:

@@ -43,11 +43,11 @@ def load(
     ----------
     source : path, file-like, data frame, a sequence of these, or a directory
         One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
-        .duckdb``, compressed too), pattern of parts (``part-*.parquet``), dict of arrays, or data
-        frame (pandas, Polars, Dask, Arrow, DuckDB, xarray); or two, ``*_cal`` and ``*_test`` for
-        calibration and evaluation. Further files without predictions (images, texts, metadata)
-        are joined by an id column that both have, else to the file of as many rows. A directory
-        holds one file, one pair, parts of one table, or a saved Hugging Face dataset.
+        .duckdb``, compressed too), pattern of parts (``part-*.parquet``), or data frame (pandas,
+        Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration and
+        evaluation. Files without predictions (images, texts, metadata) are joined by an id column
+        that both have, else to the file of as many rows. A directory holds one file, one pair,
+        parts of one table, or a saved Hugging Face dataset.
     mapping : ColumnMapping or dict, optional
         Which column plays which role; what it leaves open is guessed.
     name : str, optional
@@ -236,8 +236,8 @@ def read_files(
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
         parts.reverse()
-    stem = RawFile(files[0].file, b"").stem
-    dataset, assembling = assemble(parts, name=name or shared or stem)
+    called = name or shared or RawFile(files[0].file, b"").stem
+    dataset, assembling = assemble(parts, name=called)
     read_of = [what_was_read(part.columns, len(part.is_read), part.role) for part in parts]
     for columns in beside:
         role = "images" if image_only_array(columns) else "further columns"

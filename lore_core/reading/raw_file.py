@@ -3,13 +3,11 @@
 import io
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from lore_core.data.errors import InputError, as_path, listed, short
@@ -63,7 +61,7 @@ class Table(Protocol):
         """Return a capsule with a stream of record batches."""
 
 
-Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | Mapping[str, Any] | RawFile"
+Source: TypeAlias = "str | os.PathLike[str] | IO[Any] | Table | RawFile"
 Sources: TypeAlias = "Source | Sequence[Source]"
 
 
@@ -93,29 +91,14 @@ def raw_file(source: Any) -> RawFile:
         if isinstance(content, str):
             content = content.encode("utf-8")
         return RawFile(Path(str(getattr(source, "name", "upload"))).name, bytes(content))
-    if isinstance(source, Mapping):
-        return _of_arrays(source)
     for method in _TO_MEMORY:
-        if callable(getattr(source, method, None)):
-            return raw_file(getattr(source, method)())
+        made = getattr(source, method, lambda: source)()
+        if type(made) is not type(source):
+            return raw_file(made)
     raise InputError(
-        "a source must be a path, an open file, a dict of arrays or a data frame (of pandas, or "
-        f"that lends Arrow or has {listed(_TO_MEMORY)}); got {type(source).__name__}."
+        "a source must be a path, an open file or a data frame (of pandas, or that lends Arrow or "
+        f"has {listed(_TO_MEMORY)}); got {type(source).__name__}."
     )
-
-
-def _of_arrays(arrays: Mapping[str, Any]) -> RawFile:
-    """Return the archive of some arrays, or of columns alone the table."""
-    known = {str(name): np.asarray(values) for name, values in arrays.items()}
-    shapes = {values.shape for values in known.values()}
-    if len(shapes) == 1 and len(shapes.pop()) == 1:
-        return raw_file(pd.DataFrame(known))
-    for name, values in known.items():
-        if values.dtype == object:
-            known[name] = np.where(pd.isna(values), "", values).astype(str)
-    stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **known)
-    return RawFile("arrays.npz", stream.getvalue())
 
 
 def check_parts(

@@ -140,8 +140,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         kind = _kind_of_given(columns, dataclasses.replace(given, label=mapping.label))
     else:
         names, kind = _probabilities(free, mapping)
-        is_enough = names and kind != "positive"
-        if not is_enough and (named := _named_by_labels(free, mapping)):
+        if (not names or kind == "positive") and (named := _named_by_labels(free, mapping)):
             names, classes, kind = named, named, "probabilities"
         fill("probabilities", names or None)
     mapping = dataclasses.replace(

@@ -12,9 +12,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from lore_core.data.arrays import Floats
 from lore_core.data.errors import InputError, short
 from lore_core.reading import npz
 from lore_core.reading.columns import (
@@ -25,7 +27,6 @@ from lore_core.reading.columns import (
     columns_of_records,
     refusing_damage,
 )
-from lore_core.reading.logs import rows_of_log
 from lore_core.reading.raw_file import RawFile
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -177,6 +178,10 @@ def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
 
 #: Half of a surrogate pair; two of them are one character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+_RESPONSES, _TARGET = "filtered_resps", "target"
+#: Keys of prompts, hashes and inputs, which tell nothing about a row.
+_UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
+_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
 #: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
 _SCORES = {"C": 1, "I": 0}
 #: Zstandard's number in zip archives, and the header of each member.
@@ -194,13 +199,14 @@ def open_json(raw: RawFile) -> Columns:
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
-    records, notes = rows_of_log(records)
+    records = (choices := _rows_of_choices(records)) or records
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
+    notes = [_CHOICE_NOTE] if choices else []
     if is_one_a_line:
-        notes += (*_end_of(raw)[0],)
-    return columns_of_records(raw, records, notes=notes)
+        notes += _end_of(raw)[0]
+    return columns_of_records(raw, records, notes=tuple(notes))
 
 
 def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
@@ -257,6 +263,36 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
             f"{short(json.dumps(value), 40)}. Save one object a prediction."
         )
     return value
+
+
+def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the rows of a sample log of lm-evaluation-harness; None if it is none."""
+    known = [choice for record in records if (choice := _choice(record)) is not None]
+    if not known or len(known) < len(records):
+        return None
+    # Unlike numbers of choices have no classes in common: only which answers are right is known.
+    alike = len({len(p) for p, _ in known}) == 1
+    rows = []
+    for record, (p, label) in zip(records, known, strict=True):
+        row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
+        row["row_id"] = row.pop("doc_id", None)
+        made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
+        rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
+    return rows
+
+
+def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
+    """Return the softmax of ``"filtered_resps": [["-1.2", "False"], …]`` and the right choice."""
+    pairs = record.get(_RESPONSES)
+    if not isinstance(pairs, list) or len(pairs) < 2:
+        return None
+    try:
+        likelihoods = np.array([float(likelihood) for likelihood, _ in pairs])
+        label = int(str(record[_TARGET]))
+    except (KeyError, TypeError, ValueError):
+        return None
+    powers = np.exp(likelihoods - likelihoods.max())
+    return powers / powers.sum(), label
 
 
 def open_eval(raw: RawFile) -> Columns:

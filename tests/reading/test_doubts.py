@@ -39,21 +39,17 @@ def npz(rows, **more):
 PLAIN = two(split=None)
 REFUSED = {
     "percent signs in part": (
-        two(p_0=[f"{100 * p:.1f}%" if p > 0.5 else p for p in 1 - P]),
-        r"'p_0'.*'\d+\.\d%'.*line \d",
+        two(p_0=[f"{100 * p:.1f}%" if p > 0.5 else p for p in 1 - P]), r"'p_0'.*'\d+\.\d%'.*line",
     ),
-    "hundredths in part": (two(p_1=np.where(np.arange(N) % 2, 100 * P, P)), r"\[0, 1\]"),
     "divided by 100 twice": (two(p_0=None, p_1=None, p=P / 100), "divided by 100"),
     "P(y = 0) as p": (two(p_0=None, p_1=None, p=1 - P), "other way round"),
     "a lone p_no": (two(p_0=None, p_1=None, p_no=1 - P), "other way round"),
-    "a lone prob_negative": (two(p_0=None, p_1=None, prob_negative=1 - P), "other way round"),
     "positive name first in the alphabet": (
         two(label=np.where(Y == 1, "churn", "stay"), p_0=None, p_1=None, p=P),
         "other way round.*class_names",
     ),
     "columns exchanged": (two(p_0=P, p_1=1 - P), "other way round"),
     "p_value for a probability": (two(p_0=None, p_1=None, p_value=P), "no column of probabilities"),
-    "half a family": (two(p_1=None), "no column of probabilities"),
     "a class left out": (three("abc", np.array(list("abc"))[Y3]).drop(columns="p_c"), "sum to 1"),
     "labels off by one, in a circle": (three("012", (Y3 + 1) % 3), "other classes.*instead of"),
     "class_names in another order": (
@@ -66,7 +62,6 @@ REFUSED = {
     "labels of 17 digits": (
         three([10**16 + k for k in (1, 2, 3)], 10**16 + 1 + Y3), "numbers of 15 digits or fewer",
     ),
-    "one file twice": (halves(PLAIN, PLAIN), "200 calibration rows.*equal"),
     "halves that overlap": (halves(PLAIN[:150], PLAIN[100:]), "50 calibration rows.*equal"),
     "copies across a split": (
         pd.concat([two(), two()[:40].assign(split="evaluation")]), "40 calibration rows.*equal",
@@ -76,9 +71,8 @@ REFUSED = {
         "200 calibration rows.*same 'id'",
     ),
     "classes in another order in one half": (
-        {"m_cal.npz": npz(FIRST, class_names=["no", "si"]),
-         "m_test.npz": npz(SECOND, class_names=["si", "no"])},
-        "same order",
+        {"m_cal.npz": npz(FIRST), "m_test.npz": npz(SECOND, probs=np.c_[P, 1 - P][SECOND])},
+        "of the evaluation rows, the probabilities fit the labels better the other way round",
     ),
     "features of other names": (
         {"m_cal.npz": npz(FIRST, feature_names=["age", "pay"]),
@@ -118,10 +112,6 @@ SAID = {
 RIGHT = {
     "numbered from 1, the last absent": three(("01", "02", "03"), np.minimum(Y3 + 1, 2)),
     "floats for names": three(("1.0", "2.0", "3.0"), Y3 + 1),
-    "columns in another order": three("bac", np.array(list("bac"))[Y3]),
-    "feature columns in another order": halves(
-        PLAIN[:100], PLAIN[100:][["f_1", "p_1", "label", "f_0", "p_0"]]
-    ),
 }
 
 
@@ -158,8 +148,6 @@ def test_said(case, tmp_path):
 def test_read_as_meant(case, tmp_path):
     data = lore.load(write(RIGHT[case], tmp_path))
     assert data.outcome.mean() > 0.6
-    if data.features is not None:
-        np.testing.assert_allclose(data.features, F)
 
 
 @pytest.mark.parametrize("n", [25, 300, 3000])

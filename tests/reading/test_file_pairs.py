@@ -9,11 +9,7 @@ from lore_core.reading.formats import half_of
 @pytest.mark.parametrize(
     ("run", "split", "names"),
     [
-        (
-            "digits",
-            "calibration",
-            "digits_cal digits_calibration digits-val digits.valid digits_dev",
-        ),
+        ("digits", "calibration", "digits_cal digits_calibration digits-val digits.valid"),
         ("digits", "evaluation", "digits_test digits_evaluation test_digits digits_held-out"),
         ("Digits", "evaluation", "Digits_EVAL"),
         ("", "calibration", "cal"),
@@ -53,17 +49,13 @@ def test_names_that_do_not_tell(npz, names, said):
     assert any(said in sentence for sentence in reading.report.sentences)
 
 
-def test_only_what_is_given_is_read(npz, csv, arrays):
+def test_only_what_is_given_is_read(npz, csv):
     npz("digits_test.npz")
     assert load(npz("digits_cal.npz")).split is None
     files = [csv("a_cal.csv", split=["train", "cal"] * 3), csv("a_test.csv", split=["test"] * 6)]
     assert load(files).split.tolist() == ["calibration"] * 3 + ["evaluation"] * 6
     with pytest.raises(InputError, match=r"3 files with predictions.*a.npz, b.npz, c.npz"):
         load([npz("a.npz"), npz("b.npz"), npz("c.npz")])
-    probs = arrays["probs"].copy()
-    probs[4, 1] = np.nan
-    with pytest.raises(InputError, match=r"'probs' of 'a_test.npz'.*NaN.* at row 4, column 1"):
-        load([npz("a_cal.npz"), npz("a_test.npz", probs=probs)])
     labels = np.array([0, 1, 2, 0, 9, 2])
     with pytest.raises(InputError, match=r"'labels' of 'a_test.npz'.*got 9 at row 4"):
         load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])

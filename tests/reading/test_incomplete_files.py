@@ -189,10 +189,6 @@ def test_streams_that_were_cut_off(tmp_path, frame):
     doubted(path, "has no end marker", N, isolate=True)
     path.write_bytes(2 * content)
     doubted(path, "has no end marker where the file ends", N)
-    for end in range(1, len(content), 61):
-        path.write_bytes(content[:end])
-        with pytest.raises(InputError):
-            lore.load(path)
 
 
 def test_an_arrow_file_whose_end_lists_fewer_batches(tmp_path, frame):
@@ -251,10 +247,8 @@ def test_parts_of_a_saved_dataset(folder, tmp_path, frame):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_a_text_that_was_cut_off_between_two_values(tmp_path, frame, suffix):
     path = tmp_path / f"rows.{suffix}"
-    if suffix == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_json(path, orient="records", lines=True)
+    is_csv, records = suffix == "csv", {"orient": "records", "lines": True}
+    path.write_text(frame.to_csv(index=False) if is_csv else frame.to_json(**records))
     said = "does not end with a line break"
     assert not any(said in note for note in read(path).report.notes)
     lines = path.read_bytes().splitlines(keepends=True)

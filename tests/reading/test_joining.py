@@ -44,9 +44,8 @@ def test_an_id_column_finds_the_row_whatever_the_order(files):
 
 def test_without_an_id_rows_are_in_the_same_order(files):
     table, write = files
-    assert load(write(pd.DataFrame({"note": table["id"]}))).metadata["note"].tolist() == [
-        *table["id"]
-    ]
+    note = load(write(pd.DataFrame({"note": table["id"]}))).metadata["note"]
+    assert (note == table["id"]).all()
     with pytest.raises(InputError, match="exactly one file of as many rows, or share an id column"):
         load(write(pd.DataFrame({"note": table["id"][1:]})))
 
@@ -113,8 +112,6 @@ def test_what_a_mapping_can_mend_is_suggested_and_reads(tmp_path, name):
     ],
 )
 def test_options_say_the_same_mapping(mapping):
-    again = parse_options(mapping.options())
-    assert {**vars(again), "groups": again.groups or ()} == {
-        **vars(mapping),
-        "groups": mapping.groups or (),
-    }
+    both = mapping, parse_options(mapping.options())
+    one, again = ({**vars(of), "groups": of.groups or ()} for of in both)
+    assert again == one
