@@ -147,7 +147,7 @@ def test_what_fails_while_other_data_are_shown(open_page, made):
 def test_a_refused_file_asks_which_column_is_meant_and_one_click_reads_it(open_page, tmp_path):
     path = answers(tmp_path)
     page = open_page("data").upload((path.name, path.read_bytes()))
-    assert "no column of true classes" in page.errors[0]
+    assert "no column of probabilities" in page.errors[0]
     assert "Found 'correct'; which column is the confidence: 'token_prob' or 'said'?" in page.plain
     (counts,) = [table for table in page.tables if "class" in table]
     right = pd.read_csv(path)["correct"]
