@@ -144,16 +144,12 @@ def report(
                 "'--expect-data' must be the digest of DATA; got another one: these are not the "
                 "data the report was made from, or they were read or split in another way."
             )
-        source = Source(given.data, _as_typed(given))
+        columns = [f"--column={item}" for item in given.columns]
+        share = ("--calibration-share", repr(given.calibration_share))
+        source = Source(given.data, (*columns, *share, "--seed", str(given.seed)))
         files = report_files(view, options.settings, source=source, progress=progress, saved=saved)
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")
     start = place / "index.html" if place.is_dir() else f"index.html of {os.fspath(place)}"
     say(f"Open {start} in a browser.")
-
-
-def _as_typed(given: ViewOptions) -> tuple[str, ...]:
-    columns = [f"--column={item}" for item in given.columns]
-    share = ("--calibration-share", repr(given.calibration_share))
-    return (*columns, *share, "--seed", str(given.seed))

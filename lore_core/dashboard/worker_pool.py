@@ -219,16 +219,16 @@ class WorkerPool:
         if worker.lane == "server":
             lower_priority()
         while True:
-            if not self._wait(worker, _IDLE_SECONDS):
-                worker.end()
-                continue
             with self._news:
-                if not (queue := self._queue(worker.lane)):
-                    continue  # another worker has taken it
-                self._waiting.remove(queue[0])
-                self._busy += worker.lane == "short"
+                queue = self._news.wait_for(lambda: self._queue(worker.lane), _IDLE_SECONDS)
+                if queue:
+                    self._waiting.remove(queue[0])
+                    self._busy += worker.lane == "short"
                 # (The last of several takes what the others will leave free.)
                 threads = 1 if self._busy > 1 and queue[1:] else self._n
+            if not queue:
+                worker.end()
+                continue
             if worker.lane == "server":
                 queue[0].run()
             elif worker.lane == "long":
@@ -238,10 +238,6 @@ class WorkerPool:
                 worker.run(queue[0], threads=threads)
                 with self._news:
                     self._busy -= 1
-
-    def _wait(self, worker: _Worker, seconds: float | None = None) -> bool:
-        with self._news:
-            return self._news.wait_for(lambda: bool(self._queue(worker.lane)), seconds)
 
 
 class _Worker:

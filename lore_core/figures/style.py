@@ -68,14 +68,9 @@ def diverging(mode: Mode) -> Scale:
     return list(zip(_DIVERGING_STOPS, _DIVERGING[mode], strict=True))
 
 
-def sequential(mode: Mode) -> Scale:
-    """Colour scale of absolute errors: paper to brown."""
-    return list(zip(_SEQUENTIAL_STOPS, _SEQUENTIAL[mode], strict=True))
-
-
-def column_scale(mode: Mode) -> Scale:
-    """Colour scale of the numbers of a column: paper to teal."""
-    return list(zip(_SEQUENTIAL_STOPS, _COLUMN[mode], strict=True))
+def sequential(mode: Mode, *, of_column: bool = False) -> Scale:
+    """Colour scale of absolute errors, paper to brown, or of a column's numbers, to teal."""
+    return list(zip(_SEQUENTIAL_STOPS, (_COLUMN if of_column else _SEQUENTIAL)[mode], strict=True))
 
 
 def category_scale(mode: Mode, n: int) -> Scale:

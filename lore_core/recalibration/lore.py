@@ -184,14 +184,10 @@ class LoRe(Recalibrator):
         here = accuracy_by_bin(state["bin_index"], state["outcome"], bins.n_bins, weights)[index]
         base = state["base"]
         start = rows if base is None else base.applied_to(rows)
-        new = unclipped_confidence(
-            means.mean,
-            means.mass,
-            state["prior_strength"],
-            confidence=rows.confidence,
-            accuracy=np.where(np.isnan(here), rows.confidence, here),
-            start=None if base is None else start.confidence,
-        )
+        usual = np.where(np.isnan(here), rows.confidence, here) if base is None else np.zeros(1)
+        new = with_pseudo_rows(means.mean, means.mass, usual, state["prior_strength"])
+        if base is not None:
+            new = start.confidence + new
         lowest = 1.0 / rows.n_classes if state["floor"] else 0.0
         return start.with_confidence(np.clip(new, lowest, 1.0))
 
@@ -231,29 +227,12 @@ def _bins(state: State) -> ConfidenceBins:
     return ConfidenceBins(state["edges"], state["binning"])
 
 
-def unclipped_confidence(
-    mean: Floats,
-    mass: Floats,
-    prior_strength: float,
-    *,
-    confidence: Floats,
-    accuracy: Floats,
-    start: Floats | None,
-) -> Floats:
-    """Return p' of LoRe or LoRe smooth before clipping, shape (n,).
+def with_pseudo_rows(mean: Floats, mass: Floats, usual: Floats, prior_strength: float) -> Floats:
+    """Return (Σ k v + s·usual) / (Σ k + s), shape (n,): ``usual`` where there are no neighbours.
 
-    ``mean``: of outcomes or, with a base (``start``), its residuals; NaN in empty bins.
-    ``accuracy``: of the bins; the confidence in empty ones.
+    ``mean``: of v, NaN in empty bins. ``usual``: what the s pseudo-rows say.
     """
-    if start is not None:
-        return start + _shrink(mean, mass, np.zeros(len(start)), prior_strength)
-    # Without pseudo-rows, a row without neighbours keeps its confidence.
-    return _shrink(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
-
-
-def _shrink(mean: Floats, mass: Floats, target: Floats, prior_strength: float) -> Floats:
-    """Return (Σ k v + s·target) / (Σ k + s): ``target`` where the mean is NaN, mean if s = 0."""
     if prior_strength == 0:
-        return np.where(np.isnan(mean), target, mean)
+        return np.where(np.isnan(mean), usual, mean)
     share = mass / (mass + prior_strength)
-    return np.where(np.isnan(mean), target, np.nan_to_num(mean) * share + target * (1 - share))
+    return np.where(np.isnan(mean), usual, np.nan_to_num(mean) * share + usual * (1 - share))

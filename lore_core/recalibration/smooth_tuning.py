@@ -25,7 +25,7 @@ from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import cross_fitted, sample
 from lore_core.recalibration.logistic import LogisticRecalibration, fitted_curve
-from lore_core.recalibration.lore import unclipped_confidence
+from lore_core.recalibration.lore import with_pseudo_rows
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -64,10 +64,7 @@ def corrected_confidence(
     :class:`~lore_core.recalibration.SmoothLoRe`.
     """
     if base is None:
-        found = unclipped_confidence(
-            mean[:, -1], mass, strength, confidence=starts[:, 0], accuracy=accuracy, start=None
-        )
-        return confidence_within(found)
+        return confidence_within(with_pseudo_rows(mean[:, -1], mass, accuracy, strength))
     start = starts[:, base]
     if not np.isfinite(strength):
         return start

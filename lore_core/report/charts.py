@@ -98,14 +98,14 @@ def with_basis(view: View, charts: Mapping[str, figures.Chart]) -> dict[str, fig
 
 
 def figure_files(
-    charts: Mapping[str, figures.Chart], *, width_mm: float = 84.0, progress: Progress | None = None
+    charts: Mapping[str, figures.Chart], *, progress: Progress | None = None
 ) -> dict[str, bytes]:
     """Return figures as HTML that shares a script, and as SVG and PDF for print."""
     files: dict[str, bytes] = {}
     for position, (name, chart) in enumerate(charts.items()):
         tell(progress, position / len(charts), f"figure {name}")
         files[f"figures/{name}.html"] = chart_html(chart, script=_SCRIPT)
-        drawing = chart.drawing(width_mm=width_mm)
+        drawing = chart.drawing()
         files[f"figures/{name}.svg"] = drawing.svg()
         files[f"figures/{name}.pdf"] = drawing.pdf()
     if charts:

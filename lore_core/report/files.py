@@ -229,8 +229,7 @@ def write_report(
     )
     view = View(dataset, target, float(gamma), n_bins, binning, seed=random_state)
     if embedding is None and dataset.features is not None:
-        d = min(2, *dataset.features.shape)
-        embedding = embed(dataset.features, "pca", d, random_state=0)
+        embedding = embed(dataset.features, n_components=min(2, *dataset.features.shape))
     if embedding is not None:
         view = view.with_(maps={embedding.name.title: embedding})
     files = report_files(view, settings, source=source or Source(), progress=progress)

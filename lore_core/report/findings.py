@@ -279,12 +279,10 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
         return "These data name no groups."
     groups = frame[findings.grouping.column].astype(str)
     simulated = findings.settings.n_draws != 0 and groups.nunique() <= _MAX_GROUPS
-    datasets = _datasets(findings)
-    for position, (label, item) in enumerate(datasets.items()):
-        tell(progress, position / len(datasets), label)
-        findings.group_reports |= methods.group_reports_of(
-            findings.view, {label: item}, groups, n_draws=N_SIMULATED if simulated else 0
-        )
+    datasets, n_draws = _datasets(findings), N_SIMULATED if simulated else 0
+    findings.group_reports = methods.group_reports_of(
+        findings.view, datasets, groups, n_draws=n_draws, progress=progress
+    )
     findings.group_table = compare_groups(
         datasets, groups, **findings.view.bins, min_group_size=findings.grouping.min_group_size
     )

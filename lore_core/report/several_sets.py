@@ -66,10 +66,8 @@ def change_picture(
 
     ``change``: of :meth:`~lore_core.regions.SumsLandscape.change_since`.
     """
-    field, is_certain = change
     rows = f"{of.name} minus {batches_words(n_before)} before it, γ = {now.gamma:g}"
-    vivid = Outline(field.x, field.y, is_certain.astype(np.float64))
-    return change_figure(now, field, axes=axes, rows=rows, found=_boxes(of.change), vivid=vivid)
+    return change_figure(now, change, axes=axes, rows=rows, found=_boxes(of.change))
 
 
 def before_and_after(

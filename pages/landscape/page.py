@@ -12,7 +12,7 @@ from lore_core.figures.pictures.landscape_picture import Value
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape import picture as pictures, region
-from pages.landscape.subgroups import against_control, chosen_note, list_subgroups, search_subgroups
+from pages.landscape.subgroups import AGAINST, against_control, chosen_note, list_subgroups
 from pages.shared import compute, controls
 from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import linked, one_of
@@ -76,7 +76,6 @@ with side.container(key="toolbar", gap="small"):
     chosen = controls.bin_control(
         pair.container(width=152),
         table,
-        "Confidence bin",
         ["all", "worst", "best"],
         "bin",
         f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
@@ -117,7 +116,8 @@ with tabs[0]:
     if searched:
         with foot:
             against_control()
-        search = search_subgroups(view)
+        # By default it is the very search behind the headline.
+        search = compute.subgroups(view, AGAINST.get(st.session_state.get("against")))
 verdict = compute.verdict(view, searched)
 with headline:
     headline_in_a_line(verdict)

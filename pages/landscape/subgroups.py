@@ -23,18 +23,12 @@ from pages.shared.tasks import await_result
 
 #: Cards that are listed at once.
 _LISTED = 4
-_AGAINST: dict[str, Against] = {
+#: What the reader compares subgroups with, and what they are then tested against.
+AGAINST: dict[str, Against] = {
     "nothing wrong": "zero",
     "the average": "average",
     "rows of the same confidence": "same confidence",
 }
-
-
-def search_subgroups(view: View) -> SubgroupSearch:
-    """Find the subgroups that are worse than what the reader compares them with."""
-    wanted = st.session_state.get("against", shared.AUTOMATIC)
-    # Without the argument it is the very search behind the headline.
-    return compute.subgroups(view, _AGAINST.get(wanted))
 
 
 def against_control() -> None:
@@ -42,7 +36,7 @@ def against_control() -> None:
     with st.popover("How subgroups are found", icon=":material/tune:"):
         one_of(
             "Worse than",
-            [shared.AUTOMATIC, *_AGAINST],
+            [shared.AUTOMATIC, *AGAINST],
             **linked("against"),
             help="nothing wrong: every miscalibrated subgroup. the average: subgroups further off "
             "than all rows together. rows of the same confidence: what is left after the best "

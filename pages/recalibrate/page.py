@@ -184,11 +184,6 @@ if measure_map is not None and len(methods) > 1 and planar_maps(dataset):
     pair, rows, bin_name = results.compare_maps(view, result, measured_on)
 
 
-def _distributions() -> None:
-    if rows is not None:
-        results.compare_distributions(view, result, pair, rows, bin_name, measured_on)
-
-
 def _all_metrics() -> None:
     pending = request is not None and simulated is None
     results.metrics_table(result, grouping(dataset), measured_on, pending=pending)
@@ -207,7 +202,9 @@ show_tabs(
     {
         "Reliability": lambda: results.compare_reliability(view, result, pair),
         "Subgroups": lambda: results.subgroups_table(result, search.subgroups if search else []),
-        "LCE distribution": _distributions,
+        "LCE distribution": lambda: results.compare_distributions(
+            view, result, pair, rows, bin_name, measured_on
+        ),
         "Bandwidths": lambda: _curves(view, result, measure_map, measured_on),
         "All metrics": _all_metrics,
         "Fit": lambda: _fits(view, result, measured_on),

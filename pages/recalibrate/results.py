@@ -50,7 +50,7 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
     local, table = result.summaries[before].local, result.summaries[before].reliability
     assert local is not None
     about = f"The rows of this bin before (by “{before}”); the same rows are shown after."
-    index = bin_control(head[2], table, "Confidence bin", ["all", "worst"], "compare_bin", about)
+    index = bin_control(head[2], table, ["all", "worst"], "compare_bin", about)
     rows, bin_name = np.ones(len(local.signed), dtype=bool), "all"
     if index is not None:
         rows, bin_name = local.bin_index == index, table.bins.name(index)
@@ -124,9 +124,11 @@ def compare_reliability(view: View, result: Comparison, pair: Pair) -> None:
 
 
 def compare_distributions(
-    view: View, result: Comparison, pair: Pair, rows: Mask, bin_name: str, measured_on: str
+    view: View, result: Comparison, pair: Pair, rows: Mask | None, bin_name: str, measured_on: str
 ) -> None:
-    """Show the local errors of some rows before and after."""
+    """Show the local errors of some rows before and after; nothing where none are compared."""
+    if rows is None:
+        return
     local = {name: result.summaries[name].local for name in pair}
     show_chart(
         cdf_figure(

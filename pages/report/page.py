@@ -16,13 +16,13 @@ from lore_core.regions import SavedSubgroup
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
 from lore_core.view import View
-from lore_core.view.methods import Grouping
+from lore_core.view.methods import Grouping, recalibrators_of
 from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
-from pages.shared.methods import grouping, labels, preselected
+from pages.shared.methods import grouping, preselected
 from pages.shared.session import origin, saved
 from pages.shared.store import store
 from pages.shared.tasks import is_busy, start_job, wait_for
@@ -100,7 +100,7 @@ view = view_controls(settings)
 options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
 unsure, wrong = cost_controls(options[0], options[1])
 group = grouping(view.dataset)
-offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
+offered = list(recalibrators_of(view))
 methods = [name for name in st.session_state.get("methods") or [] if name in offered]
 chosen = ReportSettings(
     methods=tuple(methods or preselected(offered)),

@@ -219,7 +219,7 @@ def ask(source: RunsSource) -> RunsRequest | None:
     gamma = View.gamma if feature_map is None else controls.gamma_control(middle)
     n_bins = controls.bins_control(right)
     by, smallest = _groups(source)
-    offered = labels(local=feature_map is not None, weighted=False)
+    offered = labels(local=feature_map is not None)
     methods = choose_methods(offered, f"runs_methods_{feature_map is not None}")
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")

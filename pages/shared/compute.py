@@ -139,6 +139,7 @@ suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "ma
 )
 _halves = _cached(4, False, "target", "seed")(where.view_halves)
 telling_column = _cached(16, False)(regions.telling_column)
+matching_rows = _cached(16, False)(regions.rows_with)
 evidence = _cached(64, False, *_LOCAL)(where.evidence_of)
 chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
 ranking = _cached(32, "Looking along every column …", "target")(where.ranking_of)
@@ -334,12 +335,6 @@ def vector_request(
 def classes(view: View, _errors: metrics.VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
     return class_table(view.evaluation, _errors, _chance, **view.bins)
-
-
-@_cached(16, False)
-def matching_rows(dataset: Dataset, words: str) -> np.ndarray:
-    """Mask of the rows of a dataset that fit some words."""
-    return regions.rows_with(dataset, words)
 
 
 telling = _cached(8, False, "target")(where.telling_of)

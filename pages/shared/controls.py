@@ -226,17 +226,12 @@ def bins_control(container: DeltaGenerator) -> int:
 
 
 def bin_control(
-    container: DeltaGenerator,
-    table: ReliabilityTable,
-    label: str,
-    more: list[str],
-    key: str,
-    about: str,
+    container: DeltaGenerator, table: ReliabilityTable, more: list[str], key: str, about: str
 ) -> int | None:
     """Choose a confidence bin with rows, or of ``more``: "all" is None, "worst", "best"."""
     numbers = np.flatnonzero(table.count).tolist()
     names = {table.bins.name(number): number for number in numbers}
-    wanted = container.selectbox(label, [*more, *names], **linked(key), help=about)
+    wanted = container.selectbox("Confidence bin", [*more, *names], **linked(key), help=about)
     if wanted == "worst":
         return table.worst_bin(MIN_BIN_ROWS)
     return table.best_bin(MIN_BIN_ROWS) if wanted == "best" else names.get(wanted)

@@ -18,7 +18,7 @@ from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import which_for_which_case
 from lore_core.regions import Field
 from lore_core.view import View
-from lore_core.view.methods import Grouping, group_columns, grouping_of
+from lore_core.view.methods import Grouping, group_columns, grouping_of, recalibrators_of
 from pages.shared import compute
 from pages.shared.charts import end_page
 from pages.shared.controls import in_session, shown_view
@@ -70,13 +70,9 @@ def needs_calibration(view: View) -> None:
         )
 
 
-def labels(*, local: bool, weighted: bool) -> list[str]:
-    """Names of the methods on offer: without features global ones, for weighted rows those apt."""
-    return [
-        method.label
-        for method in offered_recalibrators()
-        if (local or method.is_global) and (method.takes_weights or not weighted)
-    ]
+def labels(*, local: bool) -> list[str]:
+    """Names of the methods there are: without features global ones alone."""
+    return [method.label for method in offered_recalibrators() if local or method.is_global]
 
 
 def preselected(offered: list[str]) -> list[str]:
@@ -115,11 +111,10 @@ def compared(
     ``show``: draws those that are measured, None at first, and names the others, until all are.
     """
     needs_calibration(view)
-    weighted = view.dataset.weights is not None
-    offered = labels(local=view.is_local, weighted=weighted)
+    offered = list(recalibrators_of(view))
     with container.popover("Methods", icon=":material/checklist:", width="content"):
         methods = choose_methods(offered, _METHODS)
-        if left_out := set(labels(local=view.is_local, weighted=False)) - set(offered):
+        if left_out := set(labels(local=view.is_local)) - set(offered):
             st.caption(
                 f"Rows count by their weights, in every fit too. {' and '.join(sorted(left_out))} "
                 "cannot, and are not offered."
@@ -184,7 +179,7 @@ def _prefetch(view: View, session: str, names: list[str] | None, column: str | N
         return None if task.error else task.result()
 
     if names is None:
-        names = preselected(labels(local=view.is_local, weighted=view.dataset.weights is not None))
+        names = preselected(list(recalibrators_of(view)))
     on, groups = view.embedding if view.is_local else None, _grouping_by(view.dataset, column)
     fits = compute.fits(view, tuple(names), groups, on)
     if names and (result := done(fits)) is not None:

@@ -275,9 +275,7 @@ def small_map(
     plane = plane_of(view)
     if plane is None:
         return
-    found = []
-    if search is not None:
-        found = compute.outlines(view, plane[1], search)
+    found = [] if search is None else compute.outlines(view, plane[1], search)
     scene = compute.scene(view, None, plane[1], plane[0])
     field = compute.field(view, None, plane[1], (), None)
     chart = _drawn(scene, field, rows=scene.in_words, found=found)

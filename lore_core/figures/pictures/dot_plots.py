@@ -129,8 +129,8 @@ def metric_axis(metric: Metric) -> Axis:
     return Axis(metric.heading if unit == "number" else metric.words, unit)
 
 
-def _named(names: list[str]) -> Axis:
-    return Axis(ticks=tuple(enumerate(names[::-1])), span=(-0.6, len(names) - 0.4))
+def _named(names: list[str], room: float = 0.6) -> Axis:
+    return Axis(ticks=tuple(enumerate(names[::-1])), span=(-room, len(names) - 1 + room))
 
 
 def _with_intervals(
@@ -208,9 +208,6 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str) -> Chart:
         words=methods,
         hover=Hover("{text}", lines=(f"mean {text}",)),
     )
-    strips = Axis(
-        ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
-    )
     return PanelPicture(
         title=f"{words_of(metric)} of every run",
         subtitle=rows,
@@ -222,7 +219,7 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str) -> Chart:
         alt=f"{words_of(metric)} of {result.n_runs} runs under {', '.join(methods)}",
         name=f"runs-{metric.lower().replace(' ', '-')}",
         table=values.rename_axis("run").reset_index(),
-        panels=(Panel(_axis(metric), strips, [*marks, mean]),),
+        panels=(Panel(_axis(metric), _named(methods, 0.5), [*marks, mean]),),
         height=130 + max(44 * len(methods), 110),
     )
 

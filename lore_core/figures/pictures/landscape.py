@@ -181,23 +181,21 @@ def sums_landscape_figure(
 
 def change_figure(
     now: SumsLandscape,
-    change: Field,
+    change: tuple[Field, Mask],
     *,
     axes: str,
     rows: str,
     found: Sequence[tuple[str, Outline]] = (),
-    vivid: Outline | None = None,
-    height: int = 480,
 ) -> LandscapePicture:
-    """Raster of local errors minus earlier ones, on a scale of its own.
+    """Raster of local errors minus earlier ones, on a scale of its own; uncertain parts are pale.
 
     ``now``, ``change``: see :meth:`~lore_core.regions.SumsLandscape.change_since`. ``axes``,
     ``rows``: name of the map, and what is compared. ``found``: as in :func:`landscape_figure`.
-    ``vivid``: what is not pale.
     """
-    limit = shared_limit(change.signed)
+    field, is_certain = change
+    limit = shared_limit(field.signed)
     picture = landscape_figure(
-        change,
+        field,
         now.places,
         counts=now.counts,
         n_total=now.sums.n_rows,
@@ -205,7 +203,7 @@ def change_figure(
         rows=rows,
         axes=axes,
         found=found,
-        height=height,
+        height=480,
         title="Change of the local error",
     )
     return replace(
@@ -213,7 +211,7 @@ def change_figure(
         scale=ErrorScale("signed", limit, is_change=True),
         alt=f"Change of the local error on the {axes} map; {rows}",
         name="change",
-        vivid=vivid,
+        vivid=Outline(field.x, field.y, is_certain.astype(np.float64)),
         how_to_read=(
             "Red: more overconfident than before; blue: less. Pale: the 95 % interval of the "
             "change there holds 0."

@@ -13,7 +13,7 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import points_words
 from lore_core.figures.chart import Chart, Seen
 from lore_core.figures.pictures.picture import Hover, gap_ticks
-from lore_core.figures.style import Mode, Scale, category_scale, column_scale, diverging, sequential
+from lore_core.figures.style import Mode, Scale, category_scale, diverging, sequential
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
@@ -136,7 +136,8 @@ class RowColors:
 
     def colors(self, mode: Mode) -> Scale:
         """Return its colours from end to end."""
-        return category_scale(mode, self.n_names) if self.n_names else column_scale(mode)
+        names = self.n_names
+        return category_scale(mode, names) if names else sequential(mode, of_column=True)
 
     def of(self, places: Floats) -> Floats:
         """Return what is shown of places: themselves."""
