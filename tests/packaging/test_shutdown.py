@@ -74,17 +74,23 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(tmp_path_factory, tmp_pa
     lore.save_npz(lore.demo.synthetic(80_000).dataset, rows)
     with serving(tmp_path / "log.txt", rows) as server:
 
-        def workers():
-            children = psutil.Process(server.process.pid).children()
-            return {worker for one in children for worker in one.children()}
+        def workers(seconds=0.0):
+            """Return those that run; with ``seconds`` those that are at work meanwhile."""
+            found = set()
+            for one in psutil.Process(server.process.pid).children(recursive=True):
+                with suppress(psutil.Error):  # it has just ended
+                    forked = running(FORK_SERVER, [one.parent()]) and one.status() != "zombie"
+                    if forked and (not seconds or one.cpu_percent(seconds)):
+                        found.add(one)
+            return found
 
         @contextmanager
         def held():
             """Let no fit go on, so that none is done before the readers have done what they do."""
-            processes = [one for one in workers() if one.cpu_percent(0.2)]  # not those that rest
+            processes = workers(0.2)
             for process in processes:
                 process.suspend()
-            yield set(processes)
+            yield processes
             for process in processes:
                 with suppress(psutil.NoSuchProcess):
                     process.resume()
@@ -104,7 +110,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(tmp_path_factory, tmp_pa
                 assert "cancelled" in reader.press(page, "stop_fit_methods").text
                 assert again <= workers()  # it was left, and is another's, too
                 assert "cancelled" in other.press(waiting, "stop_fit_methods").text
-            assert not again <= workers()
+            wait_for(lambda: not again <= workers())
         with Reader(server.url) as reader:
             reader.open("recalibrate", gamma=0.3, until=told)
             with Reader(server.url) as other:
