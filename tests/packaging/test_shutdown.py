@@ -75,8 +75,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(tmp_path_factory, tmp_pa
     with serving(tmp_path / "log.txt", rows) as server:
 
         def workers(seconds=0.0):
-            """Return those that run; with ``seconds`` those that are at work meanwhile."""
-            found = set()
+            found = set()  # that run; with ``seconds`` those that are at work meanwhile
             for one in psutil.Process(server.process.pid).children(recursive=True):
                 with suppress(psutil.Error):  # it has just ended
                     forked = running(FORK_SERVER, [one.parent()]) and one.status() != "zombie"
