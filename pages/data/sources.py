@@ -104,7 +104,7 @@ def _path() -> tuple[list[Any], str] | None:
     read = st.container()
     try:
         paths = [named_path(part) for part in named]
-        check_inside(raw for path in paths if path.exists() for raw in sources_of(path))
+        check_inside(raw for path in paths for raw in sources_of(path))
     except InputError as error:
         paths = []
         show_error(error)

@@ -69,7 +69,9 @@ def check_inside(places: Iterable[Path | RawFile]) -> None:
     """Refuse files outside the folder that is read from; links count as what they lead to."""
     for place in places:
         path = place.content if isinstance(place, RawFile) else place
-        if isinstance(path, Path) and not path.resolve().is_relative_to(_root()):
+        if isinstance(path, tuple):
+            check_inside(path)
+        elif isinstance(path, Path) and not path.resolve().is_relative_to(_root()):
             raise InputError(
                 f"'{path}' lies outside '{_root()}', the folder this dashboard reads from. Upload "
                 "the file, or start it with: lore app --data-root FOLDER."

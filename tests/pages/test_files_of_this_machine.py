@@ -4,6 +4,7 @@ import pytest
 import streamlit as st
 
 from lore_core import InputError
+from lore_core.reading.formats import sources_of
 from pages.shared import files
 
 SECRET = "password hunter2"
@@ -28,14 +29,15 @@ def refused(place, there):
 
 def test_what_lies_outside_or_leads_there_is_refused_whether_or_not_it_is_there(folders):
     inside, outside = folders
-    here, not_here = outside / "secret.csv", outside / "none.csv"
-    assert refused(here, here) == refused(not_here, not_here)
+    assert len({refused(outside / name, outside / name) for name in ("secret.csv", "none")}) == 1
     refused("../outside/secret.csv", "")
     assert files.named_path("a/b.csv") == inside.resolve() / "a/b.csv"
-    (inside / "run_cal.csv").symlink_to(outside / "secret.csv")
+    for name in ("run_cal.csv", "run_2.csv"):
+        (inside / name).symlink_to(outside / "secret.csv")
     refused(inside / "run_cal.csv", "")
-    with pytest.raises(InputError, match="lies outside"):
-        files.check_inside(inside.iterdir())
+    for found in (inside.iterdir(), sources_of(inside / "run*.csv")):
+        with pytest.raises(InputError, match="lies outside"):
+            files.check_inside(found)
 
 
 def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
@@ -49,8 +51,8 @@ def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
     page.go("runs").app.text_input(key="runs_path").set_value(str(outside))
     page.run()
     assert "lies outside" in page.errors[0]
-    (inside / "run_cal.csv").symlink_to(outside / "secret.csv")
-    (inside / "run_test.csv").symlink_to(outside / "secret.csv")
+    for name in ("run_cal.csv", "run_test.csv"):
+        (inside / name).symlink_to(outside / "secret.csv")
     page.set("runs_path", str(inside))
     assert "lies outside" in page.errors[0]
     assert SECRET not in page.text
