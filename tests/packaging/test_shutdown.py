@@ -158,7 +158,6 @@ def test_it_ends_before_it_answers(tmp_path):
     finally:
         server.process.kill()
         server.process.wait()
-    # (A worker at its imports, or the tracker of resources, sees that the server has gone.)
     wait_for(lambda: not marked(str(server.outgoing)), 2.0)
 
 
