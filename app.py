@@ -111,7 +111,7 @@ async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
     preload(DASHBOARD)
     threading.Thread(target=prepare_first_page, daemon=True).start()
-    POOL.warm()
+    POOL.start()
     run_when_idle("warm", warm_pages)
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])

@@ -157,12 +157,12 @@ class WorkerPool:
         self._lanes: set[Lane] = set()
 
     @property
-    def is_warm(self) -> bool:
-        """Whether the processes were started."""
+    def is_started(self) -> bool:
+        """Whether its queues are served; processes are forked when a task needs one."""
         return "short" in self._lanes
 
-    def warm(self) -> None:
-        """Start the processes, where there are none yet."""
+    def start(self) -> None:
+        """Serve the queues, if that has not begun."""
         self._start("short", self._n)
         self._start("long", 1)
 
@@ -181,7 +181,7 @@ class WorkerPool:
         if task.lane == "server":
             self._start("server", 1)
         else:
-            self.warm()
+            self.start()
         with self._news:
             self._waiting.append(task)
             self._news.notify_all()

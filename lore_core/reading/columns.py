@@ -193,7 +193,7 @@ class Columns:
         texts = values.astype(object)
         numbers = pd.to_numeric(texts, errors="coerce")
         bad = (numbers.isna() & texts.notna()).to_numpy()
-        if bad.all() and texts.astype(str).str.fullmatch(r"\s*[\d.]+\s*%\s*").all():
+        if bad.all() and texts.astype(str).str.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*%\s*").all():
             return texts.astype(str).str.rstrip("% ").astype(np.float64).to_numpy() / 100
         if bad.any():
             fix = "Correct it (decimals with a point), or give the column another role."

@@ -164,7 +164,7 @@ def prefetch() -> None:
     view, session = shown_view(), this_session()
     # (A page without a map says nothing of the one that the next page will have.)
     has_map = view is not None and (view.is_local or view.dataset.features is None)
-    if POOL.is_warm and view is not None and view.calibration is not None and has_map:
+    if POOL.is_started and view is not None and view.calibration is not None and has_map:
         # (What has to look at methods and rows is done later: the page has not ended yet.)
         methods, column = st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
         run_when_idle(("prefetch", session), partial(_prefetch, view, session, methods, column))

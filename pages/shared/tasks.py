@@ -93,10 +93,10 @@ def submit(request: Request[Any], session: object = None) -> Task:
         is_over = task is not None and task.ended and (task.error or request.lane != "short")
         if task is None or task.cancelled or is_over:
             task = _TASKS[key] = Task(request)
-            if not POOL.is_warm and task.lane == "short":  # no server: nobody could be held up
+            if not POOL.is_started and task.lane == "short":  # no server: nobody could be held up
                 task.run()
             else:
-                task.lane = task.lane if POOL.is_warm else "server"
+                task.lane = task.lane if POOL.is_started else "server"
                 POOL.submit(task)
                 _watch_sessions()
         task.sessions.add(this_session() if session is None else session)

@@ -116,7 +116,7 @@ def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features,
     assert fitted.feature_maps[0]["map"].transform(rows.features).shape == (300, dimensions)
 
 
-def test_batches_are_kept_and_a_change_is_told(run, run_json, tmp_path, capsys, refuses):
+def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys, refuses):
     rng = np.random.default_rng(1)
     days = tmp_path / "days"
     days.mkdir()

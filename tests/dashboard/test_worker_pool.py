@@ -168,7 +168,7 @@ def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
 
 
 def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch):
-    monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
+    monkeypatch.setattr(WorkerPool, "start", lambda self: None)
     line = WorkerPool(1)
     left, long, short = (
         Task(Request(fit_methods, {}, seconds=seconds)) for seconds in (0.1, 9.0, 1.0)

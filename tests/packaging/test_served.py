@@ -268,7 +268,7 @@ def test_who_imports_the_app_starts_no_process():
         "import sys\nstarted = []\n"
         "sys.addaudithook(lambda event, of: event == 'subprocess.Popen' and started.append(of))\n"
         "from app import PAGES, POOL\n"
-        "assert PAGES\nassert not started\nassert not POOL.is_warm\n"
+        "assert PAGES\nassert not started\nassert not POOL.is_started\n"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)

@@ -157,7 +157,7 @@ def open_page(monkeypatch):
             app.session_state["methods"] = list(methods)
         for key, value in settings.items():
             app.query_params[key] = value if isinstance(value, list) else str(value)
-        assert not POOL.is_warm, "what a test replaces would not be replaced in them"
+        assert not POOL.is_started, "what a test replaces would not be replaced in them"
         if dataset is not None:
             loaded = Loaded(dataset, "test", facts=("Made by a test.",))
             store().loaded.put(loaded.key, loaded)

@@ -24,7 +24,7 @@ def asked(monkeypatch):
 @pytest.fixture
 def wanted(monkeypatch):
     waiting: dict[object, object] = {}
-    monkeypatch.setattr(methods, "POOL", SimpleNamespace(is_warm=True))
+    monkeypatch.setattr(methods, "POOL", SimpleNamespace(is_started=True))
     monkeypatch.setattr(methods, "run_when_idle", waiting.__setitem__)
     return waiting
 

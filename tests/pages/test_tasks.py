@@ -152,7 +152,7 @@ def add_up(numbers, progress):
 
 def test_a_task_that_nobody_wants_any_more_is_stopped(monkeypatch):
     pool = WorkerPool(1)
-    pool.warm()
+    pool.start()
     monkeypatch.setattr(tasks, "POOL", pool)
 
     def cancel(fraction, message):

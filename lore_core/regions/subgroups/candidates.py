@@ -155,19 +155,19 @@ def slice_tables(
 def distinct_ranges(attribute: Attribute, ranges: Ints, order: Ints, most: int) -> Ints:
     """Return the first of some ranges (2, n) in an order, without those that are nearly the same.
 
-    Of ranges that share more than :data:`SAME` of the rows in either one is kept; ``most`` at most.
+    Two are, if they share more than :data:`SAME` of the rows in either. ``most``: ranges at most.
     """
     upto = np.append(0, np.cumsum(np.bincount(attribute.codes, minlength=ranges.max())))
     first, end = ranges
-    kept: list[int] = []
-    while order.size and len(kept) < most:
+    chosen: list[int] = []
+    while order.size and len(chosen) < most:
         k = int(order[0])
-        kept.append(k)
+        chosen.append(k)
         low, high = np.maximum(first[order], first[k]), np.minimum(end[order], end[k])
         common = np.maximum(upto[high] - upto[low], 0)
         either = upto[end[order]] - upto[first[order]] + upto[end[k]] - upto[first[k]] - common
         order = order[(common <= SAME * either) & (order != k)]
-    return np.array(kept, dtype=np.int64)
+    return np.array(chosen, dtype=np.int64)
 
 
 def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
@@ -383,7 +383,7 @@ class SearchedHalf:
         """Return the best pairs of two columns' coarse ranges; ``means``: excess of each alone."""
         ranges, excess = self._table(self.half.coarse, columns)
         mean, bound = excess.mean, excess.lower_bound
-        # Two columns are worth their words where they are surely worse than either alone.
+        # Two columns are worth their words if guaranteed to be above the excess of either.
         sign, alone = np.sign(mean), [means[k] for k in columns]
         parts = np.maximum(sign * alone[0][:, None], sign * alone[1])
         worth = np.where(bound > parts, self._interest(excess, bound, 2), 0.0)
