@@ -65,7 +65,10 @@ def chart_line(
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
     """Offer a chart as it is seen: for print, to look closer, its numbers, its caption."""
+    last = st.session_state.get("print_width", next(iter(COLUMN_WIDTHS)))
+    st.session_state.setdefault(f"width_{key}", last)  # (What was chosen for any figure.)
     column = st.selectbox("Width for print", [*COLUMN_WIDTHS, "other"], key=f"width_{key}")
+    st.session_state["print_width"] = column
     width, file = COLUMN_WIDTHS.get(column, 0.0), f"lore-lens-{name}"
     if not width:
         width = float(st.number_input("Millimetres", 30.0, 500.0, 100.0, 1.0, key=f"mm_{key}"))
