@@ -1,32 +1,25 @@
-"""Boosting: a logistic regression, then small trees on confidence, class and features."""
+"""Boosting: matrix scaling, then small trees that correct the log-probabilities of all classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import expit, top_log_odds
+from lore_core.data.probabilities import log_probabilities, log_share, softmax
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.rows import Rows
-from lore_core.data.rules import Sizes, Values, refuse
+from lore_core.data.rules import Number, Sizes, Values, refuse
 from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
+from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.dataset_rows import rows_of, sample
-from lore_core.recalibration.logistic import (
-    LogisticRecalibration,
-    Regression,
-    feature_table,
-    fitted_regression,
-    regression_log_odds,
-    smoothed_targets,
-)
-from lore_core.recalibration.temperature_scaling import OtherClasses
+from lore_core.recalibration.dataset_rows import cross_fitted, parts, sample
+from lore_core.recalibration.logistic import feature_table
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
@@ -40,10 +33,10 @@ _LEAVES, LEAF_ROWS = 8, 20
 LARGEST_STEP = 4.0
 #: Parts that a column is cut into at most.
 _PARTS = 64
-#: Columns, chosen at random, that each cut is looked for in.
-_COLUMNS_A_CUT = 8
-#: Pairs of row and tree that are worked on at a time.
-_PAIRS = 2**20
+#: Columns that each cut is looked for in, at least, and at least what share: chosen at random.
+_COLUMNS_A_CUT, _SHARE_OF_COLUMNS = 8, 4
+#: Numbers that are worked on at a time.
+_NUMBERS = 2**20
 
 _NODES = Values(("m",), 0, whole=True, below="m")
 _NODES_OF_TREES = Values(("t",), 0, whole=True, below="m")
@@ -60,8 +53,8 @@ class TreeSum(TypedDict):
     #: 0 where rows go on
     step: Annotated[
         Floats,
-        Values(("m",), -LARGEST_STEP, LARGEST_STEP),
-        "what each leaf adds, from sums over 20 rows or more",
+        Values(("m", "K"), -LARGEST_STEP, LARGEST_STEP),
+        "what each leaf adds to each class, from sums over 20 rows or more",
     ]
 
 
@@ -82,9 +75,9 @@ def check_trees(trees: TreeSum, name: str, n_columns: int) -> None:
 
 
 def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
-    """Return the sum of trees at each row of values (n, p), shape (n,), level by level."""
-    total = np.zeros(len(values))
-    at_once = max(1, _PAIRS // max(1, len(trees["root"])))
+    """Return the sum of trees at each row of values (n, p), shape (n, K), level by level."""
+    total = np.zeros((len(values), trees["step"].shape[1]))
+    at_once = max(1, _NUMBERS // max(1, len(trees["root"]) * total.shape[1]))
     for start in range(0, len(values), at_once):
         some = values[start : start + at_once]
         row = np.arange(len(some))[:, None]
@@ -119,9 +112,12 @@ def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
 
 
 def joined(
-    trees: Sequence[DecisionTreeRegressor], steps: Sequence[Floats], cuts: Sequence[Floats]
+    trees: Sequence[DecisionTreeRegressor],
+    steps: Sequence[Floats],
+    cuts: Sequence[Floats],
+    n_classes: int,
 ) -> TreeSum:
-    """Return trees of codes as trees of values; ``steps``: what each node of each tree adds."""
+    """Return trees of codes as trees of values; ``steps``: what each node adds, (nodes, K)."""
     sizes = [len(step) for step in steps]
     root = np.cumsum([0, *sizes])[:-1].astype(np.int64)
     made: TreeSum = {
@@ -130,7 +126,7 @@ def joined(
         "right": np.empty(sum(sizes), dtype=np.int64),
         "column": np.zeros(sum(sizes), dtype=np.int64),
         "threshold": np.zeros(sum(sizes)),
-        "step": np.concatenate([np.empty(0), *steps]),
+        "step": np.concatenate([np.empty((0, n_classes)), *steps]),
     }
     for start, size, tree in zip(root, sizes, trees, strict=True):
         found, own = tree.tree_, np.arange(size)
@@ -146,67 +142,69 @@ def joined(
 
 
 #: Share of its Newton step that a leaf adds.
-_RATE = 0.1
+_RATE = 0.2
 #: λ: rows of p (1 − p) = 1 that say "leave it" in every leaf.
 _RIDGE = 1.0
-#: Least p (1 − p) of a row: bounds the targets of rows with extreme confidences by 1,000.
+#: Least curvature of a row: bounds the targets of rows with extreme probabilities.
 _LEAST_SPREAD = 1e-3
 #: Trees tried, and how many more than the best number before giving up.
 _MOST_TREES, _PATIENCE = 150, 10
-_FOLDS = 4
-#: Rows their number is chosen on, and rows each tree is grown on, at most.
-_CHOSEN_ON, _GROWN_ON = 8_000, 20_000
+#: Rows that the number of trees is chosen on at least: fewer get none.
+_LEAST_ROWS = 80
+#: Rows that trees are grown on at most, and probabilities of these.
+_MOST_ROWS, _MOST_PROBABILITIES = 20_000, 2_000_000
 
 
 class State(TreeSum):
-    """What boosting fits: a logistic regression, and trees that correct its log-odds."""
+    """What boosting fits: matrix scaling, and trees that correct its log-probabilities."""
 
-    base: Recalibrator  #: the logistic regression
+    base: Recalibrator  #: the matrix scaling
+    n_features: Annotated[int, Number(0, whole=True)]
 
 
 @dataclass(eq=False, repr=False)
 class BoostingRecalibration(Recalibrator):
-    """Logistic regression, and small trees that look for what it leaves wrong.
+    """Matrix scaling, and small trees that look for what it leaves wrong, in all classes.
 
-    logit p' = the regression's log-odds (:class:`~lore_core.recalibration.LogisticRecalibration`) +
-    Σ_t η v_t(x), trees t of eight leaves at most on x = [log-odds of the confidence, what the
-    regression adds for the predicted class, features].
+    p' = softmax(log p + Σ_t η v_t(x)) with p by :class:`~lore_core.recalibration.MatrixScaling`,
+    and trees t of eight leaves at most on x = [log p of all classes, features], with a number v for
+    each class in each leaf.
 
     Parameters
     ----------
     n_trees : int, optional
-        By default chosen by fourfold cross-validation, 150 at most.
+        By default chosen by fivefold cross-validation, 150 at most.
 
     Attributes
     ----------
-    base_ : LogisticRecalibration
-        The regression.
+    base_ : MatrixScaling
+        The matrix scaling.
 
     Notes
     -----
-    Each tree is one Newton step of the NLL of "the prediction is right" on Platt's smoothed targets
-    a: (a − p) / h fitted by least squares of weights h = p (1 − p). A leaf has v = Σ (a − p) / (Σ h
-    + 1), within ±4, and 20 calibration rows or more; η = 0.1. Cuts are at 63 quantiles at most,
-    each looked for in eight random columns, with a fixed seed. Of more than 20,000 rows each tree
-    is grown on other 20,000.
+    Each tree is a Newton step of the NLL along a direction r of classes, drawn from a normal
+    distribution with a fixed seed: r · (y − p) / h is fitted by least squares of weights h = Σ p_k
+    r_k² − (Σ p_k r_k)². A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) + 1), within
+    ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each looked for
+    in eight random columns or a quarter of all. The trees are grown on 20,000 rows, or 2,000,000/K,
+    at most, and on p that is cross-fitted.
 
-    The smallest number of trees whose left-out NLL is within one standard error of the lowest
-    (paired by rows, on at most 8,000) is taken; with 0 the method is the logistic regression. The
-    other classes share the rest as the regression's do.
+    The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
+    error below matrix scaling's (paired by rows), there are none: matrix scaling it is.
 
-    A row of weight 2 is not two rows: leaves, quantiles, folds and the regression's penalty count
-    rows.
+    The most probable class can change. A row of weight 2 is not two rows: leaves, quantiles, folds
+    and the penalty of matrix scaling count rows.
 
     References
     ----------
-    Friedman, Annals of Statistics, 2001. Chen, Guestrin, "XGBoost", KDD 2016.
+    Friedman, Annals of Statistics, 2001. Iosipov, Vakhrushev, "SketchBoost", NeurIPS 2022.
     """
 
     label = "Boosting"
     color = 16
     takes_weights = True
     needs_features = True
-    numbers_in_words = "what a regression and trees are made of"
+    numbers_in_words = "what matrix scaling and trees are made of"
     state_type = State
 
     _: KW_ONLY
@@ -217,140 +215,148 @@ class BoostingRecalibration(Recalibrator):
             check_integer(self.n_trees, "n_trees", minimum=0)
 
     def _fit_on(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        feature_table(calibration, self.label)
         wanted = None if self.n_trees is None else int(self.n_trees)
-        base = LogisticRecalibration().fit(calibration)
-        if wanted is None:
-            some = sample(calibration, _CHOSEN_ON)
-            wanted = chosen_number(some, base.strength_, part_of(progress, 0.0, 0.7))
-        fitted: Any = base.state()
-        growing = GrowingTrees.of(calibration, fitted)
-        for number in range(wanted):
-            tell(progress, 0.7 + 0.3 * number / wanted, f"tree {number + 1} of {wanted}")
-            growing.add()
-        tell(progress, 1.0, f"{wanted} trees")
-        return {"base": base, **joined(growing.trees, growing.steps, growing.cuts)}
+        return fitted_boosting(calibration, wanted, progress)[0]
 
     @property
     def remark(self) -> str:
         """A remark where no trees were chosen."""
-        return "" if len(self.state()["root"]) else "no trees: logistic regression alone"
+        return "" if len(self.state()["root"]) else "no trees: matrix scaling alone"
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Add the trees to the log-odds of the regression."""
-        fitted: Any = state["base"].state()
-        values, odds = _seen(fitted, rows)
-        confidence = expit(odds + sum_of_trees(state, values))
-        return OtherClasses(**fitted["other_classes"]).complete(rows, confidence)
+        """Add the trees to the log-probabilities of matrix scaling."""
+        features = feature_table(rows, BoostingRecalibration.label, state["n_features"])
+        scaled = state["base"].applied_to(rows)
+        if not len(state["root"]):
+            return scaled
+        return scaled.with_probabilities(_corrected(state, scaled.probabilities, features))
 
     @staticmethod
     def check_state(state: State, name: str, sizes: Sizes) -> None:
-        """Refuse another base than a regression, and trees whose ways lead back."""
-        if not isinstance(state["base"], LogisticRecalibration):
-            raise refuse(f"{name}: base", "a logistic regression", type(state["base"]).__name__)
-        check_trees(state, name, sizes["p"] + 2)
+        """Refuse another base than matrix scaling, and trees whose ways lead back."""
+        if not isinstance(state["base"], MatrixScaling):
+            raise refuse(f"{name}: base", "a matrix scaling", type(state["base"]).__name__)
+        if state["n_features"] != sizes["p"]:
+            raise refuse(f"{name}: n_features", f"{sizes['p']}", state["n_features"])
+        check_trees(state, name, sizes["K"] + sizes["p"])
 
 
-def chosen_number(calibration: Dataset, strength: float, progress: Progress | None) -> int:
-    """Choose the number of trees by fourfold cross-validation."""
-    n = len(calibration)
-    if n < 4 * LEAF_ROWS:
-        return 0
-    fold = np.random.default_rng(0).permutation(n) % _FOLDS
-    parts = []
-    for left_out in range(_FOLDS):
-        here = np.flatnonzero(fold == left_out)
-        known = calibration.rows(fold != left_out)
-        features = feature_table(known, BoostingRecalibration.label)
-        fitted = fitted_regression(known, features, strength)
-        growing = GrowingTrees.of(known, fitted)
-        values, odds = _seen(fitted, rows_of(calibration.rows(here), None, "Boosting"))
-        parts.append((here, growing, as_codes(values, growing.cuts), odds))
-    weights = as_weights(calibration.weights)
-    targets = smoothed_targets(calibration.outcome, weights)
-    losses: list[Floats] = []
-    best = 0
-    for number in range(_MOST_TREES + 1):
-        loss = np.empty(n)
-        for here, growing, codes, odds in parts:
-            if number:
-                tree, step = growing.add()
-                odds[:] += step[tree.apply(codes)]
-            loss[here] = np.logaddexp(0.0, odds) - targets[here] * odds
-        losses.append(weighed(loss, weights))
-        if losses[-1].sum() < losses[best].sum():
-            best = number
+def fitted_boosting(
+    calibration: Dataset, n_trees: int | None, progress: Progress | None
+) -> tuple[State, Dataset]:
+    """Return what boosting fits, and the calibration rows as it is cross-fitted in five parts."""
+    features = feature_table(calibration, BoostingRecalibration.label)
+    n, k = calibration.probabilities.shape
+    base, fold = MatrixScaling().fit(sample(calibration)), parts(calibration)
+    changed = calibration
+    if n > 1:
+        changed = cross_fitted(MatrixScaling(strength=base.strength_), calibration, fold)
+    order = np.random.default_rng(0).permutation(n)
+    some, rest = np.split(order, [min(_MOST_ROWS, _MOST_PROBABILITIES // k)])
+    grown_on, left_out = changed.rows(some), changed.probabilities
+    if n_trees is None:
+        n_trees, left_out[some] = chosen_number(
+            grown_on, features[some], fold[some], part_of(progress, 0.0, 0.8)
+        )
+    growing = GrowingTrees.of(grown_on, features[some])
+    for number in range(n_trees):
+        tell(progress, 0.8 + 0.2 * number / n_trees, f"tree {number + 1} of {n_trees}")
+        growing.add()
+    trees = joined(growing.trees, growing.steps, growing.cuts, k)
+    if n_trees and len(rest):
+        left_out[rest] = _corrected(trees, left_out[rest], features[rest])
+    tell(progress, 1.0, f"{n_trees} trees")
+    state: State = {"base": base, "n_features": features.shape[1], **trees}
+    return state, changed.with_checked(left_out)
+
+
+def chosen_number(
+    rows: Dataset, features: Floats, fold: Ints, progress: Progress | None
+) -> tuple[int, Floats]:
+    """Choose the number of trees by cross-validation; return left-out vectors (n, K), too."""
+    logs, weights = log_probabilities(rows.probabilities), as_weights(rows.weights)
+    if len(logs) < _LEAST_ROWS:
+        return 0, rows.probabilities
+    inputs = np.column_stack([logs, features])
+    folds = []
+    for left_out in np.unique(fold):
+        here = fold == left_out
+        growing = GrowingTrees.of(rows.rows(~here), features[~here])
+        folds.append((np.flatnonzero(here), growing, as_codes(inputs[here], growing.cuts)))
+    start = _losses(logs, rows.labels, weights)
+    best, lowest, vectors = 0, start, rows.probabilities
+    for number in range(1, _MOST_TREES + 1):
+        for here, growing, codes in folds:
+            tree, step = growing.add()
+            logs[here] += step[tree.apply(codes)]
+        losses = _losses(logs, rows.labels, weights)
+        if losses.sum() < lowest.sum():
+            best, lowest, vectors = number, losses, softmax(logs)
         if number - best >= _PATIENCE:
             break
         tell(progress, number / _MOST_TREES, f"comparing: {number} trees")
-    return fewest_as_good(np.array(losses))
+    gain = start - lowest
+    if gain.sum() <= gain.std() * np.sqrt(len(gain)):
+        return 0, rows.probabilities
+    return best, vectors
 
 
-def fewest_as_good(losses: Floats) -> int:
-    """Return the first row of losses (m, n) within one standard error of the lowest, paired."""
-    worse = losses - losses[int(losses.sum(axis=1).argmin())]
-    error = worse.std(axis=1) * np.sqrt(losses.shape[1])
-    return int(np.argmax(worse.sum(axis=1) <= error))
+def _losses(logs: Floats, labels: Ints, weights: Floats | None) -> Floats:
+    return weighed(-log_share(logs, labels, 1.0), weights)
+
+
+def _corrected(trees: TreeSum, probabilities: Floats, features: Floats) -> Floats:
+    logs = log_probabilities(probabilities)
+    return softmax(logs + sum_of_trees(trees, np.column_stack([logs, features])))
 
 
 @dataclass
 class GrowingTrees:
     """Rows that trees are fitted to, one after the other."""
 
-    codes: NDArray[np.float32]  #: (n, p)
+    codes: NDArray[np.float32]  #: (n, K + p)
     cuts: list[Floats]  #: of each column
-    odds: Floats  #: (n,) log-odds, with what the trees so far add
-    targets: Floats  #: (n,) in (0, 1)
+    logs: Floats  #: (n, K) log-probabilities, with what the trees so far add
+    labels: Ints  #: (n,)
     weights: Floats | None  #: (n,) of mean 1; None: all rows count alike
     trees: list[DecisionTreeRegressor] = field(default_factory=list)
     steps: list[Floats] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Dataset, fitted: Regression) -> Self:
-        """Start from a :class:`Regression` that was fitted on the rows."""
-        values, odds = _seen(fitted, rows_of(rows, None, BoostingRecalibration.label))
+    def of(cls, rows: Dataset, features: Floats) -> Self:
+        """Start from the rows' probabilities."""
+        logs = log_probabilities(rows.probabilities)
+        values = np.column_stack([logs, features])
         cuts = [cuts_of(column) for column in values.T]
-        weights = as_weights(rows.weights)
-        return cls(
-            as_codes(values, cuts), cuts, odds, smoothed_targets(rows.outcome, weights), weights
-        )
+        return cls(as_codes(values, cuts), cuts, logs, rows.labels, as_weights(rows.weights))
 
     def add(self) -> tuple[DecisionTreeRegressor, Floats]:
-        """Fit one more tree; return it, and what its nodes add."""
+        """Fit one more tree; return it, and what its nodes add, shape (nodes, K)."""
         from sklearn.tree import DecisionTreeRegressor
 
-        p = expit(self.odds)
-        spread = np.maximum(p * (1.0 - p), _LEAST_SPREAD)
-        off = self.targets - p
-        number, some = len(self.trees), np.arange(len(p))
-        if len(p) > _GROWN_ON:
-            some = np.random.default_rng(number).choice(len(p), _GROWN_ON, replace=False)
-        counts = weighed(spread, self.weights)
+        p, number = softmax(self.logs), len(self.trees)
+        n_classes, n_columns = p.shape[1], self.codes.shape[1]
+        off = -p
+        off[np.arange(len(p)), self.labels] += 1.0
+        direction = np.random.default_rng(number).normal(size=n_classes)
+        curvature = np.maximum(p @ direction**2 - (p @ direction) ** 2, _LEAST_SPREAD)
+        columns = max(_COLUMNS_A_CUT, n_columns // _SHARE_OF_COLUMNS)
         tree = DecisionTreeRegressor(
             max_leaf_nodes=_LEAVES,
             min_samples_leaf=LEAF_ROWS,
-            max_features=min(_COLUMNS_A_CUT, self.codes.shape[1]),
+            max_features=min(columns, n_columns),
             random_state=number,
-        ).fit(self.codes[some], (off / spread)[some], sample_weight=counts[some])
-        node = tree.apply(self.codes)
-        size = tree.tree_.node_count
-        newton = np.bincount(node, weighed(off, self.weights), size) / (
-            np.bincount(node, counts, size) + _RIDGE
+        ).fit(
+            self.codes, off @ direction / curvature, sample_weight=weighed(curvature, self.weights)
         )
+        node = tree.apply(self.codes)
+        inside = (node == np.arange(tree.tree_.node_count)[:, None]).astype(np.float64)
+        slope = inside @ weighed(off, self.weights)
+        bend = inside @ weighed(p * (1.0 - p), self.weights)
+        newton = (1.0 - 1.0 / n_classes) * slope / (bend + _RIDGE)
         step = _RATE * np.clip(newton, -LARGEST_STEP, LARGEST_STEP)
-        self.odds = self.odds + step[node]
+        self.logs = self.logs + step[node]
         self.trees.append(tree)
         self.steps.append(step)
         return tree, step
-
-
-def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:
-    """Return inputs of trees, shape (n, 2 + p), and log-odds of the regression, shape (n,)."""
-    features = feature_table(rows, BoostingRecalibration.label, len(fitted["weights"]))
-    seen = [
-        top_log_odds(rows.probabilities, rows.predicted),
-        fitted["of_class"][rows.predicted],
-        features,
-    ]
-    return np.column_stack(seen), regression_log_odds(fitted, rows, features)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
     from lore_core.recalibration.base import Recalibrator
 
+#: Folds of cross-fitting.
+N_FOLDS = 5
+
 
 class FittedMap(TypedDict):
     """A feature map that a recalibrator was fitted on."""
@@ -137,6 +140,16 @@ def cross_fitted(method: Recalibrator, rows: Dataset, fold: Ints) -> Dataset:
         fitted = method.clone().fit(sample(rows.rows(~here)))
         vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
     return rows.with_checked(vectors)
+
+
+def parts(calibration: Dataset) -> Ints:
+    """Return the part of each row, cut at random, alike in right and wrong rows."""
+    n = len(calibration)
+    order = np.random.default_rng(0).permutation(n)
+    order = order[np.argsort(calibration.outcome[order], kind="stable")]
+    part = np.empty(n, dtype=np.int64)
+    part[order] = np.arange(n) % min(N_FOLDS, n)
+    return part
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:

@@ -92,7 +92,7 @@ METHODS = {
     "boosting": Method(
         "boosting:BoostingRecalibration",
         _FEATURES,
-        "As logistic regression with a thousand rows or more: what features do jointly, too.",
+        "A weak classifier that leaves much to learn from features, and some hundred rows or more.",
         standard=False,
     ),
     "lore": Method(

@@ -1,4 +1,4 @@
-"""LoRe smooth: matrix scaling first, then local corrections of its confidences, averaged."""
+"""LoRe smooth: matrix scaling or boosting, then local corrections of its confidences, averaged."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, check_n_bins
+from lore_core.data.progress import Progress, part_of
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, STRENGTH, Number, Sizes, Values, refuse
 from lore_core.data.validation import (
@@ -36,7 +37,6 @@ from lore_core.recalibration.temperature_scaling import OtherClasses
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
@@ -112,7 +112,7 @@ class State(TypedDict):
 
 @dataclass(eq=False, repr=False)
 class SmoothLoRe(Recalibrator):
-    """Matrix scaling, and what it leaves over nearby: local corrections in log-odds, averaged.
+    """A global method, and what it leaves over nearby: local corrections in log-odds, averaged.
 
     All is chosen on calibration rows.
 
@@ -137,20 +137,21 @@ class SmoothLoRe(Recalibrator):
     members_ : list of dict
         The candidates of some ``weight`` in the average, with their settings.
     first_ : Recalibrator
-        The matrix scaling.
+        The matrix scaling, or the boosting where its trees gain.
     line_ : tuple of float
         Slope and intercept of the line through the average.
 
     Notes
     -----
-    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, and a regression on top of
-    it where rows have features, are cross-fitted in five parts. Each is corrected by one Newton
+    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, where rows have features
+    boosted (:class:`~lore_core.recalibration.BoostingRecalibration`) if that gains beyond noise,
+    and a regression on top of it are cross-fitted in five parts. Each is corrected by one Newton
     step, from 0, of a local logistic regression of the outcome with the offset logit b; beside
     them, where a base is too far off for a step, stands the paper's LoRe with pseudo-rows.
     Candidates are weighed by stacking on leave-one-out corrections
     (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`), and the average is put on a
     line (:func:`~lore_core.recalibration.smooth_tuning.global_line`). The other classes share the
-    rest as after matrix scaling, softened by
+    rest as after the first, softened by
     :class:`~.temperature_scaling.OtherClasses`.
 
     A row of weight 2 is not two rows: of two equal rows each would correct the other. Penalties and
@@ -188,7 +189,7 @@ class SmoothLoRe(Recalibrator):
         }
         if len(calibration) < 2:
             raise InputError(f"{type(self).label} must have two calibration rows or more; got one.")
-        first, more, changed, starts = tuning.fitted_bases(calibration)
+        first, more, changed, starts = tuning.fitted_bases(calibration, part_of(progress, 0.0, 0.5))
         ways = tuning.ways_to_part(changed, self.n_bins)
         chosen = np.arange(len(calibration))
         if len(chosen) > self.max_rows:
@@ -200,7 +201,7 @@ class SmoothLoRe(Recalibrator):
             starts[chosen],
             ways,
             gammas,
-            progress,
+            part_of(progress, 0.5, 1.0),
         )
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
         of_rows = as_weights(tried.weights)

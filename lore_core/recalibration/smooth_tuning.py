@@ -23,7 +23,8 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.dataset_rows import cross_fitted, sample
+from lore_core.recalibration.boosting import BoostingRecalibration, fitted_boosting
+from lore_core.recalibration.dataset_rows import cross_fitted, parts, sample
 from lore_core.recalibration.logistic import LogisticRecalibration, fitted_curve
 from lore_core.recalibration.lore import with_pseudo_rows
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 #: Confidences stay this far from 0 and 1, so that their log-odds are finite.
 _MARGIN = 1e-4
-#: Folds of cross-fitting.
-N_FOLDS = 5
 #: Penalties s of corrections in log-odds: so much Σ b(1 − b).
 STRENGTHS = (0.25, 1.0, 4.0, 16.0)
 #: Bandwidths tried: 0.0125 to 12.8 in octaves, which share their exponentials.
@@ -74,32 +73,27 @@ def corrected_confidence(
     return expit(logit(start) + off / (against + strength))
 
 
-def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
-    """Fit matrix scaling, and on it a logistic regression where there are features.
+def fitted_bases(
+    calibration: Dataset, progress: Progress | None = None
+) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
+    """Fit matrix scaling; where there are features, boost it and fit a logistic regression on it.
 
     Returns both; cross-fitted, rows changed by the first, and confidences (n, 1 + len(more)).
     """
-    first = MatrixScaling().fit(sample(calibration))
     fold = parts(calibration)
-    changed = cross_fitted(MatrixScaling(strength=first.strength_), calibration, fold)
-    starts = [changed.confidence]
-    more: list[Recalibrator] = []
-    if calibration.features is not None:
-        logistic = LogisticRecalibration().fit(sample(changed))
-        again = LogisticRecalibration(strength=logistic.strength_)
-        starts.append(cross_fitted(again, changed, fold).confidence)
-        more.append(logistic)
-    return first, more, changed, confidence_within(np.column_stack(starts))
-
-
-def parts(calibration: Dataset) -> Ints:
-    """Return the part of each row, cut at random, alike in right and wrong rows."""
-    n = len(calibration)
-    order = np.random.default_rng(0).permutation(n)
-    order = order[np.argsort(calibration.outcome[order], kind="stable")]
-    part = np.empty(n, dtype=np.int64)
-    part[order] = np.arange(n) % min(N_FOLDS, n)
-    return part
+    if calibration.features is None:
+        first: Recalibrator = MatrixScaling().fit(sample(calibration))
+        changed = cross_fitted(MatrixScaling(strength=first.strength_), calibration, fold)
+        return first, [], changed, confidence_within(changed.confidence[:, None])
+    state, changed = fitted_boosting(calibration, None, progress)
+    first = state["base"]
+    if len(state["root"]):
+        label, n = BoostingRecalibration.label, len(calibration)
+        first = BoostingRecalibration.restored({}, state, label=label, n_rows=n)
+    logistic = LogisticRecalibration().fit(sample(changed))
+    again = LogisticRecalibration(strength=logistic.strength_)
+    starts = [changed.confidence, cross_fitted(again, changed, fold).confidence]
+    return first, [logistic], changed, confidence_within(np.column_stack(starts))
 
 
 def confidence_within(confidence: Floats) -> Floats:

@@ -6,9 +6,16 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from lore_core import Dataset, InputError, PlattScaling, negative_log_likelihood
-from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration, boosting
-from lore_core.recalibration.boosting import as_codes, cuts_of, fewest_as_good, joined, sum_of_trees
+from lore_core import Dataset, InputError, PlattScaling, SmoothLoRe, negative_log_likelihood
+from lore_core.recalibration import (
+    BoostingRecalibration,
+    LogisticRecalibration,
+    MatrixScaling,
+    boosting,
+    load_recalibrator,
+)
+from lore_core.recalibration.boosting import as_codes, cuts_of, joined, sum_of_trees
+from lore_core.recalibration.dataset_rows import parts
 from lore_core.recalibration.logistic import LogisticProblem
 
 
@@ -117,13 +124,12 @@ def test_trees_are_scikit_learns():
     cuts = [cuts_of(column) for column in fitted.T]
     assert [len(cut) for cut in cuts] == [63, 3, 0]
     assert not np.isin(np.concatenate(cuts), fitted).any()
+    values = (fitted[:, 0] * fitted[:, 1])[:, None] + rng.normal(size=(500, 4))
     trees = [
-        DecisionTreeRegressor(max_leaf_nodes=n, random_state=n).fit(
-            as_codes(fitted, cuts), fitted[:, 0] * fitted[:, 1] + rng.normal(size=500)
-        )
+        DecisionTreeRegressor(max_leaf_nodes=n, random_state=n).fit(as_codes(fitted, cuts), values)
         for n in (2, 5, 30)
     ]
-    together = joined(trees, [tree.tree_.value.ravel() for tree in trees], cuts)
+    together = joined(trees, [tree.tree_.value[:, :, 0] for tree in trees], cuts, 4)
     expected = sum(tree.predict(as_codes(new, cuts)) for tree in trees)
     np.testing.assert_allclose(sum_of_trees(together, new), expected, atol=1e-12)
     one = np.array([sum_of_trees(together, row[None])[0] for row in new[:50]])
@@ -131,24 +137,18 @@ def test_trees_are_scikit_learns():
 
 
 def test_a_stump_by_hand():
-    """One feature that is 0 or 1, one confidence: two leaves, two Newton steps."""
-    # 60 rows of which 45 are right, and 60 of which 15 are: one log-odds for all leaves 0 of 30.
+    """One feature that is 0 or 1, two classes of p = 1/2: two leaves, two Newton steps."""
     side = np.repeat([0.0, 1.0], 60)
-    right = np.concatenate([np.arange(60) < 45, np.arange(60) < 15])
-    vectors = np.tile([0.8, 0.2], (120, 1))
-    data = Dataset(vectors, (~right).astype(int), features=side[:, None])
-    base = LogisticRecalibration(strength=1e9)
-    start = base.fit(data).recalibrate(data).confidence
-    np.testing.assert_allclose(start, 0.5, atol=1e-3)
-    growing = boosting.GrowingTrees.of(data, base.state())
+    labels = 1 - np.concatenate([np.arange(60) < 45, np.arange(60) < 15])
+    data = Dataset(np.full((120, 2), 0.5), labels, features=side[:, None])
+    growing = boosting.GrowingTrees.of(data, data.features)
     growing.add()
-    made = joined(growing.trees, growing.steps, growing.cuts)
-    # Platt's targets: 61/62 for right rows and 1/62 for wrong ones, of 60 each. Every row has
-    # p (1 − p) = 1/4; a leaf of 45 right and 15 wrong rows has the sum of residuals
-    # 45 (61/62 − 1/2) + 15 (1/62 − 1/2) = 30 · 30/62, and Σ h + 1 = 60/4 + 1 = 16.
-    expected = 0.1 * 30 * (30 / 62) / 16
+    made = joined(growing.trees, growing.steps, growing.cuts, 2)
+    # A leaf of 45 rows of class 0 and 15 of class 1: Σ (y − p) = 22.5 − 7.5, Σ p (1 − p) + 1 = 16;
+    # both classes move, so each by half (1 − 1/K).
+    step = 0.2 * 0.5 * 15 / 16
     seen = np.column_stack([np.zeros((2, 2)), [0.0, 1.0]])
-    np.testing.assert_allclose(sum_of_trees(made, seen), [expected, -expected], rtol=1e-3)
+    np.testing.assert_allclose(sum_of_trees(made, seen), [[step, -step], [-step, step]])
     assert made["threshold"][0] == 0.5
 
 
@@ -156,49 +156,82 @@ def test_trees_find_what_is_wrong_in_one_place_or_say_that_nothing_is():
     calibration, evaluation = rows_in_a_square(3000, 1), rows_in_a_square(3000, 2)
     method = BoostingRecalibration().fit(calibration)
     assert method.remark == ""
-    logistic = LogisticRecalibration().fit(calibration).recalibrate(evaluation)
+    scaled = MatrixScaling().fit(calibration).recalibrate(evaluation)
     after = method.recalibrate(evaluation)
-    assert nll(after) < nll(logistic) - 0.01
+    assert nll(after) < nll(scaled) - 0.01
     assert np.array_equal(after.predictions, evaluation.predictions)
     calibration, evaluation = rows_in_a_square(1000, 4, effect=0), rows_in_a_square(200, 5)
     method = BoostingRecalibration().fit(calibration)
-    assert method.remark == "no trees: logistic regression alone"
-    expected = LogisticRecalibration().fit(calibration).recalibrate(evaluation).probabilities
+    assert method.remark == "no trees: matrix scaling alone"
+    expected = MatrixScaling().fit(calibration).recalibrate(evaluation).probabilities
     assert np.array_equal(method.recalibrate(evaluation).probabilities, expected)
 
 
-def test_the_fewest_within_a_standard_error():
-    rng = np.random.default_rng(0)
-    start = rng.random(400)
-    # 0.2 less everywhere is surely less; 0.001 more of that is not, with a deviation of 0.1.
-    much = start - 0.2
-    little = much - 0.001 + rng.permutation(np.repeat([-0.1, 0.1], 200))
-    assert fewest_as_good(np.array([start, much, little])) == 1
-    assert fewest_as_good(np.array([start, start, start])) == 0
-    odd = np.arange(400) % 2
-    x = odd[:, None] + np.random.default_rng(0).normal(size=(400, 1)) * 0.01
-    data = Dataset(np.tile([1.0, 0.0], (400, 1)), odd, features=x)
+def weak_rows(n, seed):
+    """Classes of four quadrants, and a rare fifth, of which the classifier knows one half-plane."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 6))
+    labels = np.where(rng.random(n) < 0.1, rng.integers(0, 4, n), 2 * (x[:, 0] > 0) + (x[:, 1] > 0))
+    labels[:2] = 4
+    side = np.where((x[:, 0] > 0)[:, None], [1, 1, 3, 3, 0.1], [3, 3, 1, 1, 0.1])
+    vectors = side * rng.uniform(0.8, 1.2, size=(n, 5))
+    return Dataset(vectors / vectors.sum(axis=1, keepdims=True), labels, features=x)
+
+
+def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
+    """Also where the only rows of a class are left out; and a file gives the same numbers."""
+    data, new = weak_rows(1200, 1), weak_rows(400, 2)
+    method = BoostingRecalibration().fit(data)
+    n_trees = len(method.root_)
+    assert n_trees > 5
+    assert nll(method.recalibrate(new)) < nll(MatrixScaling().fit(data).recalibrate(new)) - 0.2
+    again = load_recalibrator(method.to_bytes()).recalibrate(new).probabilities
+    assert np.array_equal(again, method.recalibrate(new).probabilities)
+    fold = np.where(data.labels == 4, 2, parts(data))
+    number, vectors = boosting.chosen_number(data, data.features, fold, None)
+    here = fold == 2
+    growing = boosting.GrowingTrees.of(data.rows(~here), data.features[~here])
+    logs = np.log(data.probabilities[here])
+    codes = as_codes(np.column_stack([logs, data.features[here]]), growing.cuts)
+    for _ in range(number):
+        tree, step = growing.add()
+        logs += step[tree.apply(codes)]
+    expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors[here], expected, atol=1e-12)
     method = BoostingRecalibration(n_trees=40).fit(data)
-    assert abs(method.step_).max() <= 0.1 * 4
-    assert np.isfinite(nll(method.recalibrate(data)))
+    assert abs(method.step_).max() <= 0.2 * 4
+
+
+def test_smooth_lore_boosts_a_weak_model_and_leaves_a_network_alone():
+    weak = weak_rows(1200, 3)
+    assert isinstance(SmoothLoRe().fit(weak, weak.features[:, :2]).first_, BoostingRecalibration)
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(1200, 6))
+    logits = x @ rng.normal(size=(6, 3))
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    sharp = np.exp(2.5 * logits)
+    network = Dataset(sharp / sharp.sum(axis=1, keepdims=True), labels, features=x)
+    first = SmoothLoRe().fit(network, x[:, :2]).first_
+    assert type(first) is MatrixScaling
+    alone = MatrixScaling().fit(network)
+    assert np.array_equal(first.rest_, alone.rest_)
+    assert np.array_equal(first.diagonal_, alone.diagonal_)
 
 
 def test_leaves_of_weighted_rows():
     data = rows_in_a_square(300, 6)
     w = np.random.default_rng(7).lognormal(size=300)
     w /= w.mean()
-    heavy = dataclasses.replace(data, weights=w)
-    start = LogisticRecalibration(strength=10.0).fit(heavy).state()
-    growing = boosting.GrowingTrees.of(heavy, start)
-    before, a = growing.odds, growing.targets
+    growing = boosting.GrowingTrees.of(dataclasses.replace(data, weights=w), data.features)
     tree, step = growing.add()
-    leaf = tree.apply(growing.codes)
+    leaf, p = tree.apply(growing.codes), data.probabilities
     assert len(set(leaf)) > 3
     for one in set(leaf):
-        top, bottom = 0.0, 1.0
-        for i in np.flatnonzero(leaf == one):
-            p = 1 / (1 + np.exp(-before[i]))
-            top += w[i] * (a[i] - p)
-            bottom += w[i] * p * (1 - p)
-        assert step[one] == pytest.approx(0.1 * top / bottom)
-        np.testing.assert_allclose(growing.odds[leaf == one] - before[leaf == one], step[one])
+        for k in range(3):
+            top, bottom = 0.0, 1.0
+            for i in np.flatnonzero(leaf == one):
+                top += w[i] * ((data.labels[i] == k) - p[i, k])
+                bottom += w[i] * p[i, k] * (1 - p[i, k])
+            expected = np.clip(2 / 3 * top / bottom, -4, 4)
+            assert step[one, k] == pytest.approx(0.2 * expected)
+    np.testing.assert_allclose(growing.logs - np.log(p), step[leaf], atol=1e-12)
