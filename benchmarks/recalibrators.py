@@ -14,6 +14,7 @@ import time
 import warnings
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -155,22 +156,30 @@ def on_table(path: Path, model: str) -> dict[str, object]:
     return {"set": path.stem, "model": model, "nll": nll, "seconds": seconds, "above": above}
 
 
-def compare_on_tables(paths: list[Path], start: int, log: Path) -> None:
-    """Measure tables with three classifiers each, and print means over all in the log."""
-    for i, path in enumerate(sorted(paths)[start:], start):
+def compare_on_tables(paths: list[Path], log: Path) -> None:
+    """Measure tables with three classifiers each, but for runs in the log, and print means."""
+    done = {(run["set"], run["model"]) for run in _logged(log)}
+    for i, path in enumerate(sorted(paths)):
         for shift in (0, 1, 3):
+            model = list(MODELS)[(i + shift) % len(MODELS)]
+            if (path.stem, model) in done:
+                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = on_table(path, list(MODELS)[(i + shift) % len(MODELS)])
+                found = on_table(path, model)
             with log.open("a", encoding="utf-8") as opened:
                 opened.write(json.dumps(found) + "\n")
     print(over_best_rival(log))
 
 
+def _logged(log: Path) -> list[dict[str, Any]]:
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return [json.loads(line) for line in lines]
+
+
 def over_best_rival(log: Path) -> str:
     """Return geometric means of NLL over the best rival's, by family of classifiers."""
-    runs = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    lines = []
+    runs, lines = _logged(log), []
     for own in ("LoRe smooth", "LoRe smooth, 2-D"):
         for family in ("all", *MODELS):
             some = [run for run in runs if family in ("all", run["model"])]
@@ -193,13 +202,12 @@ def main() -> None:
     parser.add_argument("--map", default="pca-20", help="map of the local methods")
     parser.add_argument("--most-rows", type=int, default=10_000, help="calibration rows at most")
     parser.add_argument("--tables", action="store_true", help="the files are tables")
-    parser.add_argument("--start", type=int, default=0, help="the first of the tables to measure")
     parser.add_argument(
         "--log", type=Path, default=Path("tables.jsonl"), help="of what is measured"
     )
     given = parser.parse_args()
     if given.tables:
-        compare_on_tables([Path(path) for path in given.pairs], given.start, given.log)
+        compare_on_tables([Path(path) for path in given.pairs], given.log)
         return
     runs = defaultdict(list)
     for pair in given.pairs or ["demo="]:

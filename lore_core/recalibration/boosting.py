@@ -254,7 +254,7 @@ def fitted_boosting(
         changed = cross_fitted(MatrixScaling(strength=base.strength_), calibration, fold)
     order = np.random.default_rng(0).permutation(n)
     some, rest = np.split(order, [min(_MOST_ROWS, _MOST_PROBABILITIES // k)])
-    grown_on, left_out = changed.rows(some), changed.probabilities
+    grown_on, left_out = changed.rows(some), changed.probabilities.copy()
     if n_trees is None:
         n_trees, left_out[some] = chosen_number(
             grown_on, features[some], fold[some], part_of(progress, 0.0, 0.8)
