@@ -43,7 +43,7 @@ const NOT_YET = "[data-stale=true], [data-testid=stSkeleton], .st-key-job, "
   + "[role=figure]:not(.js-plotly-plot)";
 // The head of a page is the same whatever the data are.
 const says = (node) => !node.closest(".st-key-head") && node.getBoundingClientRect().height > 0;
-let restless = 0;
+let calm = null;
 setInterval(() => {
   const now = performance.now();
   if (watch.content === null && [...document.querySelectorAll(CONTENT)].some(says)) {
@@ -59,8 +59,9 @@ setInterval(() => {
   }
   const busy = !document.querySelector('[data-test-script-state="notRunning"]')
     || document.querySelector(NOT_YET);
-  if (busy) restless = now;
-  watch.rest = now - restless > 600 ? restless : null;
+  // (From the first look at which all is there: a drawing that holds the page up is in it.)
+  calm = busy ? null : (calm ?? now);
+  watch.rest = calm !== null && now - calm > 600 ? calm : null;
 }, 30);
 watch.countFrames = (what) => {
   const seen = () => (what === "field" ? watch.state().field : watch.state().view.axes);
