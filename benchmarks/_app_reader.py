@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import psutil
+from _app_memory import processor_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from lore_core.dashboard.access import TOKEN, base_path, new_token
@@ -25,6 +27,17 @@ PATIENCE = 300_000
 #: Notes in the page what it takes, and when: milliseconds since the link was opened.
 _WATCH = """
 window.watch = { tasks: [], frames: [], content: null, picture: null, fields: null, rest: null };
+watch.socket = 0;
+window.WebSocket = class extends WebSocket {
+  constructor(...told) {
+    super(...told);
+    const count = ({ data }) => { watch.socket += data.byteLength ?? data.size ?? data.length; };
+    this.addEventListener("message", count);
+  }
+};
+performance.setResourceTimingBufferSize(4000);
+watch.wire = () => performance.getEntriesByType("resource")
+  .reduce((sum, { transferSize }) => sum + transferSize, watch.socket);
 new PerformanceObserver((list) => {
   for (const { startTime, duration } of list.getEntries()) watch.tasks.push([startTime, duration]);
 }).observe({ type: "longtask", buffered: true });
@@ -129,6 +142,12 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def browser_seconds() -> float:
+    """Return the processor seconds of every process of the browser so far."""
+    own = psutil.Process().children(recursive=True)
+    return sum(processor_seconds(one) for one in own if "chrom" in one.name())
+
+
 class Reader:
     """A tab with a watch in it."""
 
@@ -177,6 +196,10 @@ class Reader:
     def tasks(self, since: float = 0.0) -> list[float]:
         """Milliseconds of each long task that began after a moment."""
         return [took for began, took in self.evaluate("watch.tasks") if began >= since]
+
+    def wire(self) -> float:
+        """Bytes that came since the link was opened: files as they were sent, messages unpacked."""
+        return float(self.evaluate("watch.wire()"))
 
     def heap(self) -> float:
         """Bytes that the page holds in memory, arrays included, after a collection."""
