@@ -66,6 +66,8 @@ MODELS = {
 SHARES, MOST = (0.35, 0.25, 0.4), (5000, 1000, 4000)
 #: Standard errors of a paired difference that count as significant: 95 %, over 20 rivals.
 SIGNIFICANT = 3.0
+#: Runs in which the best rival's NLL is lower have next to no errors and are left out of means.
+LEAST_NLL = 1e-3
 
 
 def table(path: Path) -> tuple[pd.DataFrame, np.ndarray]:
@@ -177,16 +179,18 @@ def _logged(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def _best_rival(run: dict[str, Any]) -> float:
+    return min(nll for name, nll in run["nll"].items() if "smooth" not in name)
+
+
 def over_best_rival(log: Path) -> str:
     """Return geometric means of NLL over the best rival's, by family of classifiers."""
-    runs, lines = _logged(log), []
+    found, lines = _logged(log), []
+    runs = [run for run in found if _best_rival(run) >= LEAST_NLL]
     for own in ("LoRe smooth", "LoRe smooth, 2-D"):
         for family in ("all", *MODELS):
             some = [run for run in runs if family in ("all", run["model"])]
-            ratio = [
-                run["nll"][own] / min(v for name, v in run["nll"].items() if "smooth" not in name)
-                for run in some
-            ]
+            ratio = [run["nll"][own] / _best_rival(run) for run in some]
             worse = sum(run["above"][own] > SIGNIFICANT for run in some)
             mean = np.exp(np.mean(np.log(ratio)))
             lines.append(
