@@ -33,8 +33,8 @@ _LEAVES, LEAF_ROWS = 8, 20
 LARGEST_STEP = 4.0
 #: Parts that a column is cut into at most.
 _PARTS = 64
-#: Columns that each cut is looked for in, at least, and at least what share: chosen at random.
-_COLUMNS_A_CUT, _SHARE_OF_COLUMNS = 8, 4
+#: Columns, chosen at random, that each cut is looked for in.
+_COLUMNS_A_CUT = 8
 #: Numbers that are worked on at a time.
 _NUMBERS = 2**20
 
@@ -151,8 +151,8 @@ _LEAST_SPREAD = 1e-3
 _MOST_TREES, _PATIENCE = 150, 10
 #: Rows that the number of trees is chosen on at least: fewer get none.
 _LEAST_ROWS = 80
-#: Rows that trees are grown on at most, and probabilities of these.
-_MOST_ROWS, _MOST_PROBABILITIES = 20_000, 2_000_000
+#: Rows that trees are grown on at most, probabilities of these, and rows that cuts are found on.
+_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 20_000, 2_000_000, 5_000
 
 
 class State(TreeSum):
@@ -186,8 +186,8 @@ class BoostingRecalibration(Recalibrator):
     distribution with a fixed seed: r · (y − p) / h is fitted by least squares of weights h = Σ p_k
     r_k² − (Σ p_k r_k)². A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) + 1), within
     ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each looked for
-    in eight random columns or a quarter of all. The trees are grown on 20,000 rows, or 2,000,000/K,
-    at most, and on p that is cross-fitted.
+    in eight random columns and 5,000 random rows at most. The trees are grown on 20,000 rows, or
+    2,000,000/K, at most, and on p that is cross-fitted.
 
     The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
     error below matrix scaling's (paired by rows), there are none: matrix scaling it is.
@@ -339,18 +339,19 @@ class GrowingTrees:
         n_classes, n_columns = p.shape[1], self.codes.shape[1]
         off = -p
         off[np.arange(len(p)), self.labels] += 1.0
-        direction = np.random.default_rng(number).normal(size=n_classes)
+        rng = np.random.default_rng(number)
+        direction = rng.normal(size=n_classes)
         curvature = np.maximum(p @ direction**2 - (p @ direction) ** 2, _LEAST_SPREAD)
-        columns = max(_COLUMNS_A_CUT, n_columns // _SHARE_OF_COLUMNS)
         tree = DecisionTreeRegressor(
             max_leaf_nodes=_LEAVES,
             min_samples_leaf=LEAF_ROWS,
-            max_features=min(columns, n_columns),
+            max_features=min(_COLUMNS_A_CUT, n_columns),
             random_state=number,
         )
         targets, counts = off @ direction / curvature, weighed(curvature, self.weights)
         # Checks of inputs would take a third of the time.
-        tree.fit(self.codes, targets, sample_weight=counts, check_input=False)
+        some = slice(None) if len(p) <= _CUT_ON else rng.choice(len(p), _CUT_ON, replace=False)
+        tree.fit(self.codes[some], targets[some], sample_weight=counts[some], check_input=False)
         node = tree.tree_.apply(self.codes)
         inside = (node == np.arange(tree.tree_.node_count)[:, None]).astype(np.float64)
         slope = inside @ weighed(off, self.weights)
