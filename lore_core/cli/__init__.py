@@ -1,7 +1,5 @@
 """The command ``lore``: each page's job without a browser."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import os

@@ -1,7 +1,5 @@
 """``lore metrics``, ``curve`` and ``check``: numbers, over bandwidths, and against limits."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """``lore watch``: how the errors of a model move from batch to batch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """Which runs are compared and how, computed in the background, and what is shown of the answer."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

@@ -86,7 +86,9 @@ def test_by_definition():
     places = left[:, :3] * size[:3]
     norm = np.linalg.norm(places, axis=1, keepdims=True)
     places = np.divide(places, norm, out=np.zeros_like(places), where=norm > 1e-9)
-    data = Dataset([[0.2, 0.8]] * 6, [0, 1] * 3, metadata=pd.DataFrame({"text": [*_TEXTS[:5], None]}))
+    data = Dataset(
+        [[0.2, 0.8]] * 6, [0, 1] * 3, metadata=pd.DataFrame({"text": [*_TEXTS[:5], None]})
+    )
     made = with_text_features(data, "text", 3).features
     np.testing.assert_allclose(made @ made.T, places @ places.T, atol=1e-5)
     np.testing.assert_array_equal(made[-1], 0)  # no word of it is known
