@@ -30,7 +30,6 @@ from .data.progress import Cancelled as Cancelled
 from .data.validation import InputError as InputError
 from .embedding import Embedding as Embedding, embed as embed
 from .inference.intervals import calibration_intervals as calibration_intervals
-from .inference.significance import local_significance as local_significance
 from .inference.simulation import (
     describe_maximum as describe_maximum,
     null_band as null_band,
