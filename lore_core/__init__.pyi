@@ -83,7 +83,6 @@ from .regions.enrichment import (
     describe_composition as describe_composition,
 )
 from .regions.field import error_field as error_field
-from .regions.rows import row_evidence as row_evidence
 from .regions.selection import Region as Region, region_report as region_report
 from .regions.subgroups.find import find_subgroups as find_subgroups
 from .regions.variables.gaps import gap_along as gap_along, rank_variables as rank_variables
