@@ -1,5 +1,7 @@
 """What a comparison shows: tables of methods, landscapes and reliability before and after."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,5 +1,7 @@
 """Which runs are compared and how, computed in the background, and what is shown of the answer."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Callable
