@@ -65,7 +65,6 @@ from .recalibration.base import (
     load_recalibrator as load_recalibrator,
 )
 from .recalibration.classifier import LoReClassifier as LoReClassifier
-from .recalibration.group_wise import GroupWise as GroupWise
 from .recalibration.logistic import BetaCalibration as BetaCalibration, PlattScaling as PlattScaling
 from .recalibration.lore import LoRe as LoRe
 from .recalibration.registry import standard_recalibrators as standard_recalibrators

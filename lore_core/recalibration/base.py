@@ -51,7 +51,6 @@ class Recalibrator(ABC):
     color: int | None = None
     needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
     needs_features: bool = False  #: Whether they need the rows' features themselves
-    needs_groups: bool = False  #: Whether they need the names of the rows' groups
     #: Whether rows count by their weights in ``fit``; else weighted rows are refused.
     takes_weights: bool = False
     #: What the numbers of its state are called in the list of a file's contents.

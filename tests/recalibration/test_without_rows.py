@@ -4,7 +4,6 @@ from synthetic import found_in
 
 from lore_core import (
     Dataset,
-    GroupWise,
     HistogramBinning,
     InputError,
     IsotonicRegression,
@@ -165,19 +164,14 @@ def test_isotonic_steps_of_enough_rows():
 
 
 def test_a_few_numbers_stay_as_they_are(calibration, new):
-    for method in (TemperatureScaling(), PlattScaling(), GroupWise(TemperatureScaling())):
+    for method in (TemperatureScaling(), PlattScaling()):
         method.fit(calibration)
         kept = method.without_rows()
         np.testing.assert_array_equal(
             kept.recalibrate(new).probabilities, method.recalibrate(new).probabilities
         )
-    for method in (
-        GroupWise(LoRe()),
-        GroupWise(IsotonicRegression()),
-        LoRe(base=HistogramBinning()),
-    ):
-        method.fit(calibration, embed(calibration.features) if method.needs_embedding else None)
-        with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows"):
-            method.without_rows()
+    method = LoRe(base=HistogramBinning()).fit(calibration, embed(calibration.features))
+    with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows"):
+        method.without_rows()
     with pytest.raises(InputError, match="cell_size"):
         HistogramBinning().fit(calibration).without_rows(2)

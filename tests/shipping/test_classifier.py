@@ -28,7 +28,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lore_core import (
     Dataset,
-    GroupWise,
     InputError,
     IsotonicRegression,
     LoRe,
@@ -112,7 +111,6 @@ def frame():
         LoRe(0.4, 5, base=LogisticRecalibration()),
         LogisticRecalibration(),
         BoostingRecalibration(n_trees=10),
-        GroupWise(TemperatureScaling(), "site"),
     ],
     ids=repr,
 )
@@ -152,9 +150,6 @@ def test_columns_are_found_by_name(frame):
     np.testing.assert_array_equal(found, model.predict_proba(X))
     with pytest.raises(InputError, match="the columns of 'fit'; .'site'. are missing"):
         model.predict_proba(X[["dose", "age"]])
-    model.set_params(recalibrator=GroupWise(TemperatureScaling(), "town"))
-    with pytest.raises(InputError, match="'column' must name group columns of .'age', 'dose'"):
-        model.fit(X, y)
 
 
 def test_sparse_rows_are_made_dense_or_refused(frame):
@@ -324,7 +319,6 @@ def test_text_needs_features():
             "must have 'predict_proba' or 'decision_function'",
         ),
         ({"feature_map": "mds"}, "'method' must be one of pca"),
-        ({"recalibrator": GroupWise(TemperatureScaling())}, "has no groups"),
     ],
 )
 def test_misuse(digits, arguments, message):

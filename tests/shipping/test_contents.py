@@ -20,9 +20,6 @@ METHODS = {method.label: method for method in offered_recalibrators(0.3, 5)} | {
     "histogram, equal mass": lore.HistogramBinning(6, "equal-mass"),
     "lore, equal mass": lore.LoRe(0.2, 7, "equal-mass", base=lore.PlattScaling()),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
-    "temperature by group": lore.GroupWise(lore.TemperatureScaling()),
-    "isotonic by group": lore.GroupWise(lore.IsotonicRegression()),
-    "lore by group": lore.GroupWise(lore.LoRe(0.3, 5)),
 }
 
 
@@ -96,15 +93,12 @@ def test_single_rows_are_readable_where_it_says_so(method, fitted_on):
     of_rows = numbers_of(*fitted_on)
     content = method.to_bytes()
     contents = describe(content)
-    by_group = isinstance(method, lore.GroupWise)
     if method.label == "Histogram binning" and method.binning == "equal-width":
         # No number of a row is in it, yet a bin of one row says its outcome.
         assert contents.single_rows == (1 in method.count_)
     else:
-        assert contents.single_rows == (
-            readable(content, of_rows) or (by_group and 1 in method.sizes_)
-        )
-    if by_group and not isinstance(method.recalibrator, lore.TemperatureScaling):
+        assert contents.single_rows == readable(content, of_rows)
+    if method.label == "LoRe" and method.base is not None:
         return
     content = method.to_bytes(rows=False)
     contents = describe(content)
@@ -121,11 +115,7 @@ MAPS = {
     "t-SNE of many features": ("tsne", {"n_iter": 20}),
     "UMAP": ("umap", {"n_epochs": 20}),
 }
-COMPARED = [
-    *offered_recalibrators(0.3, 5),
-    lore.GroupWise(lore.SmoothLoRe(gammas=[0.2, 0.8]), "region"),
-    BoostingRecalibration(n_trees=5),
-]
+COMPARED = [*offered_recalibrators(0.3, 5), BoostingRecalibration(n_trees=5)]
 COMPARED[-1].label = "Boosting, five trees"
 
 #: (The first UMAP of a process compiles for seconds: all are made by one.)
@@ -193,7 +183,7 @@ def test_the_file_of_other_evaluation_rows_is_the_same_and_what_was_measured(
     for label, method in result.recalibrators.items():
         assert of_other_rows.recalibrators[label].to_bytes() == method.to_bytes(), label
         predictor, expected = lore.Predictor.load(method.to_bytes()), result.datasets[label]
-        found = predictor.predict(rows.probabilities, rows.features, rows.groups)
+        found = predictor.predict(rows.probabilities, rows.features)
         np.testing.assert_allclose(found, expected.probabilities, atol=1e-9, err_msg=label)
 
 

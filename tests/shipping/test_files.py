@@ -51,7 +51,7 @@ def read(path):
 @pytest.fixture(scope="module")
 def model(calibration):
     local = lore.embed(calibration.features, "pca", 2)
-    return lore.GroupWise(lore.LoRe(0.3, 5), "region").fit(calibration, local)
+    return lore.LoRe(0.3, 5).fit(calibration, local)
 
 
 @pytest.mark.parametrize("kind", KINDS)
