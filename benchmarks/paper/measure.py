@@ -131,7 +131,7 @@ def group_wise(
     """Fit a method for each group alone (Luo et al. 2022, section 5.2), for others on all rows."""
     assert calibration.groups is not None  # the column is one of them
     assert evaluation.groups is not None
-    known, new = (rows.groups[column].astype(str) for rows in (calibration, evaluation))
+    known, new = (of[column].astype(str) for of in (calibration.groups, evaluation.groups))
     after = method.clone().fit(calibration).recalibrate(evaluation).probabilities.copy()
     for group, n_rows in known.value_counts().items():
         own, here = (np.asarray(names == group) for names in (known, new))
