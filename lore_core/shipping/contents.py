@@ -112,7 +112,7 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
     yield Held(f"{inside}{method.numbers_in_words}")
     listed: list[NDArray[Any]] = []
     for name, array in _arrays(state):
-        # Without a base the rest are outcomes; and nothing is listed once.
+        # (Empty ones of a shape are listed once.)
         if not any(_is_same(array, other) for other in listed):
             listed.append(array)
             what, single = _disclosed(name, array, state, method)

@@ -73,11 +73,7 @@ def new():
     return made(300, 2)
 
 
-LOCAL = {
-    "LoRe": LoRe(0.3, 5),
-    "equal mass": LoRe(0.3, 5, "equal-mass", prior_strength=2.0, base=PlattScaling()),
-    "smooth": SmoothLoRe(),
-}
+LOCAL = {"LoRe": LoRe(0.3, 5), "equal mass": LoRe(0.3, 5, "equal-mass"), "smooth": SmoothLoRe()}
 
 
 def held(value):
@@ -170,7 +166,8 @@ def test_a_few_numbers_stay_as_they_are(calibration, new):
         np.testing.assert_array_equal(
             kept.recalibrate(new).probabilities, method.recalibrate(new).probabilities
         )
-    method = LoRe(base=HistogramBinning()).fit(calibration, embed(calibration.features))
+    inside = {"first": HistogramBinning().fit(calibration)}
+    method = PlattScaling.restored({}, inside, label="of two", n_rows=600)
     with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows"):
         method.without_rows()
     with pytest.raises(InputError, match="cell_size"):

@@ -106,12 +106,7 @@ def frame():
 @pytest.mark.parametrize("prefit", [False, True])
 @pytest.mark.parametrize(
     "recalibrator",
-    [
-        SmoothLoRe(),
-        LoRe(0.4, 5, base=LogisticRecalibration()),
-        LogisticRecalibration(),
-        BoostingRecalibration(n_trees=10),
-    ],
+    [SmoothLoRe(), LoRe(0.4, 5), LogisticRecalibration(), BoostingRecalibration(n_trees=10)],
     ids=repr,
 )
 def test_it_is_what_the_library_gives_by_hand(frame, recalibrator, prefit):

@@ -20,11 +20,7 @@ from lore_core.recalibration.registry import offered_recalibrators
 
 METHODS = {method.label: method for method in offered_recalibrators(0.3, 5)} | {
     "histogram, equal mass": HistogramBinning(6, "equal-mass"),
-    "lore with all options": LoRe(
-        0.2, 7, "equal-mass", floor=True, prior_strength=3.0, base=PlattScaling(), feature_map="all"
-    ),
-    "lore toward its bin": LoRe(0.2, 4, prior_strength=2),
-    "lore toward its base alone": LoRe(0.2, prior_strength=np.inf, base=TemperatureScaling()),
+    "lore with all options": LoRe(0.2, 7, "equal-mass", feature_map="all"),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
 }
 
@@ -88,9 +84,6 @@ def test_what_cannot_be_saved(calibration, tmp_path):
         TemperatureScaling().to_bytes()
     with pytest.raises(InputError, match="Mine cannot be saved: a file does not hold its code"):
         Mine().fit(calibration).to_bytes()
-    points = embed(calibration.features)
-    with pytest.raises(InputError, match="Mine cannot be saved"):
-        LoRe(base=Mine()).fit(calibration, points).to_bytes()
     with pytest.raises(InputError, match="the directory of .* must exist"):
         TemperatureScaling().fit(calibration).save(tmp_path / "no" / "m.lore")
 
