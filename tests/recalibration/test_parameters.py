@@ -24,7 +24,7 @@ from lore_core.recalibration import (
 from lore_core.recalibration.registry import offered_recalibrators
 
 OWN = offered_recalibrators(gamma=0.7, n_bins=4)
-METHODS = [*OWN, LoRe(base=TemperatureScaling((0.5, 2.0)))]
+METHODS = [*OWN, TemperatureScaling((0.5, 2.0))]
 
 
 def test_every_method_has_a_colour_and_a_label_of_its_own():
