@@ -1,5 +1,7 @@
 """The command ``lore``: each page's job without a browser."""
 
+from __future__ import annotations
+
 import difflib
 import errno
 import importlib

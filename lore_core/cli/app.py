@@ -1,5 +1,7 @@
 """``lore app``, ``demo``, ``clean`` and ``warmup``: the dashboard, and files on this machine."""
 
+from __future__ import annotations
+
 import atexit
 import os
 import shutil

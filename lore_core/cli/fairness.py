@@ -1,5 +1,7 @@
 """``lore fairness`` and ``lore decisions``: for whom recalibrators help, and at which costs."""
 
+from __future__ import annotations
+
 import click
 
 from lore_core import comparison, figures, view as views

@@ -1,5 +1,7 @@
 """``lore metrics``, ``curve`` and ``check``: numbers, over bandwidths, and against limits."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Mapping

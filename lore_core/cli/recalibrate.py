@@ -1,5 +1,7 @@
 """``lore recalibrate``: fit a recalibrator and save it, or apply a saved one to a file."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

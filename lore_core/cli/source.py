@@ -1,5 +1,7 @@
 """From options to what commands compute on: a View of rows, or of their sums."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """``lore subgroups``, ``landscape`` and ``variables``: where the confidence is wrong."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

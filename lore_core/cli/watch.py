@@ -1,5 +1,7 @@
 """``lore watch``: how the errors of a model move from batch to batch."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click
