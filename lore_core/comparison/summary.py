@@ -32,13 +32,14 @@ class Summary:
     #: In the order of the catalogue, as far as known: proper scores need probabilities, local
     #: metrics an embedding, maxima over groups their names.
     values: pd.Series
-    details: pd.Series  #: ``ECE debiased``, which says more about these rows but compares nothing
+    details: pd.Series  #: ``ECE debiased`` and others that say more but compare nothing
     reliability: ReliabilityTable  #: The bins behind ECE and MCE
     local: LocalErrors | None  #: The rows behind MLCE and ALCE
     n_rows: int  #: Rows measured
     #: 95 % intervals, ``low`` and ``high`` by metric, and the ``estimate`` they are around:
-    #: Student's of means of rows, Wilson's of the accuracy, the joint ones of the worst group's
-    #: gap; where simulated, those of :func:`~lore_core.inference.intervals.calibration_intervals`.
+    #: Student's of means of rows, Wilson's of the accuracy and O/E, normal ones of calibration
+    #: intercept and slope, joint ones of the worst group's gap; where simulated, those of
+    #: :func:`~lore_core.inference.intervals.calibration_intervals`.
     intervals: pd.DataFrame
     #: Metrics that are means of rows, row by row (:func:`~lore_core.data.weights.linearised`), for
     #: paired differences. None after :meth:`without_row_values`.
@@ -47,7 +48,7 @@ class Summary:
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with simulated intervals of calibration errors."""
         limits = pd.concat([self.intervals, simulated[list(_INTERVAL)]])
-        known = [metric.name for metric in COMPARED if metric.name in limits.index]
+        known = [metric.name for metric in DESCRIBED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])
 
     def map_arrays(self, map_array: MapArray) -> Summary:
@@ -108,7 +109,7 @@ def summarize(
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
-    limits |= {m.name: m.interval(rows) for m in COMPARED if m.interval and rows.allows(m)}
+    limits |= {m.name: m.interval(rows) for m in DESCRIBED if m.interval and rows.allows(m)}
     simulated = None
     if n_draws:
         simulated = calibration_intervals(
@@ -119,7 +120,7 @@ def summarize(
             random_state=random_state,
             progress=progress,
         )
-    known = [metric.name for metric in COMPARED if metric.name in limits]
+    known = [metric.name for metric in DESCRIBED if metric.name in limits]
     summary = Summary(
         values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
         details=pd.Series(

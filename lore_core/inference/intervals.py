@@ -30,8 +30,10 @@ N_SIMULATED = 60
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
 _NOISE = (0.0, 4.0)
-#: True errors tried for a metric of local errors: three patterns of every size, and 0.
-_MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
+#: True errors tried for local errors: four patterns of every size, and 0.
+_MOST_TRIED = 1 + (2 + len(_NOISE)) * len(_SIZES)
+#: Share of the kernel around the supported maximum that is on rows taken to be wrong alone.
+_MOST_OF_KERNEL = 0.9
 #: Rows from which on kernel values are held; pairs of rows in one bin, at most.
 _LEAST_HELD, _MOST_HELD = 2_000, 2**23
 #: Sums of equal values may be rounded differently: so many decimals keep them equal.
@@ -224,9 +226,30 @@ def _local_parts(
         return np.stack([np.average(error, axis=1, weights=weights), *largest])
 
     even = np.sign(signed) * np.average(np.abs(signed), weights=weights)
-    even, signed, noise = np.stack([even, signed, noise])[:, np.argsort(order)]
+    alone = [
+        _around_maximum(z, index, np.where(rows, signed, 0.0), bandwidth) for rows in maxima[1:]
+    ]
+    back = np.argsort(order)
+    even, signed, noise = np.stack([even, signed, noise])[:, back]
     known = tuple(range(1 + len(maxima)))
-    return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
+    return errors, [
+        (even, known[1:]),
+        *((shrunk_gap(signed, b * noise), known) for b in _NOISE),
+        *((pattern[back], known[2:]) for pattern in alone),
+    ]
+
+
+def _around_maximum(z: Floats, index: Ints, signed: Floats, bandwidth: float) -> Floats:
+    """Return the largest gap for the rows that most of its kernel is on, and 0 for others."""
+    place = int(np.abs(signed).argmax())
+    own = np.flatnonzero(index == index[place])
+    with np.errstate(under="ignore"):
+        kernel = np.exp(distances(z[[place]], z[own])[0] / -bandwidth)
+    nearest = np.argsort(-kernel, kind="stable")
+    upto = np.searchsorted(np.cumsum(kernel[nearest]), _MOST_OF_KERNEL * kernel.sum())
+    pattern = np.zeros(len(z))
+    pattern[own[nearest[: upto + 1]]] = signed[place]
+    return pattern
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:

@@ -4,7 +4,9 @@ A new metric is a function in its own module and one entry here. No numpy at imp
 command's help.
 """
 
-from lore_core.data.number_text import NATS, PERCENT, PLAIN, Unit
+from functools import partial
+
+from lore_core.data.number_text import NATS, PERCENT, PLAIN, SIGMAS, Unit
 from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 
 MAX_GROUPWISE = "max group-wise MCE"
@@ -125,6 +127,36 @@ SMOOTH_ECE = Metric(
     measure=lambda rows: rows.smooth_error,
     compared=False,
 )
+_OF_ONE_MODEL = partial(Metric, direction=None, unit=PLAIN, compared=False)
+OBSERVED_OVER_EXPECTED = _OF_ONE_MODEL(
+    name="O/E",
+    explanation="Accuracy over mean confidence: 1 if right on average, below 1 if overconfident.",
+    measure=lambda rows: float(rows.observed_over_expected[0]),
+    interval=lambda rows: tuple(rows.observed_over_expected[1:].tolist()),
+)
+INTERCEPT = _OF_ONE_MODEL(
+    name="calibration intercept",
+    explanation="What the log-odds of every confidence lack to be right on average: 0 if nothing, "
+    "below 0 if overconfident.",
+    measure=lambda rows: rows.line["intercept"][0],
+    interval=lambda rows: rows.line["intercept"][1:],
+)
+SLOPE = _OF_ONE_MODEL(
+    name="calibration slope",
+    explanation="How much the log-odds of being right rise with those of the confidence: 1 if "
+    "calibrated, below 1 if confidences are too extreme.",
+    measure=lambda rows: rows.line["slope"][0],
+    interval=lambda rows: rows.line["slope"][1:],
+)
+MULTICALIBRATION = Metric(
+    name="multicalibration error",
+    explanation="The largest cumulative calibration error of all rows and of each group, in its "
+    "standard deviations: 1.6 on average for one that is calibrated, more for the largest of many.",
+    unit=SIGMAS,
+    needs=("groups",),
+    measure=lambda rows: rows.multicalibration,
+    compared=False,
+)
 MCE = Metric(
     name="MCE",
     explanation="Maximum calibration error: the gap of the worst confidence bin, however few rows "
@@ -182,6 +214,10 @@ DESCRIBED = (
     ECE,
     ECE_DEBIASED,
     SMOOTH_ECE,
+    OBSERVED_OVER_EXPECTED,
+    INTERCEPT,
+    SLOPE,
+    MULTICALIBRATION,
     MCE,
     MLCE,
     WORST_GROUP_MCE,

@@ -19,6 +19,7 @@ from lore_core.data.weights import chosen_weights, linearised, weighed
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
+    NORMAL_95,
     ReliabilityTable,
     counted_groups,
     gap_table,
@@ -30,7 +31,11 @@ from lore_core.metrics.global_metrics import (
 from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
-from lore_core.metrics.without_bins import smooth_calibration_error
+from lore_core.metrics.without_bins import (
+    calibration_line,
+    multicalibration_error,
+    smooth_calibration_error,
+)
 
 #: Halves have a seed of their own, so that all methods share them.
 _SEED = 0
@@ -62,9 +67,12 @@ class Measured:
     @property
     def binned(self) -> dict[str, Any]:
         """Rows and confidence bins, as the library's functions take them."""
+        return self._rows | {"n_bins": self.n_bins, "binning": self.binning}
+
+    @property
+    def _rows(self) -> dict[str, Any]:
         rows = self.scores
-        scores = {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
-        return scores | {"n_bins": self.n_bins, "binning": self.binning}
+        return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
 
     @property
     def accuracy(self) -> float:
@@ -90,8 +98,26 @@ class Measured:
     @property
     def smooth_error(self) -> float:
         """Smooth ECE."""
+        return smooth_calibration_error(**self._rows)
+
+    @cached_property
+    def line(self) -> dict[str, tuple[float, float, float]]:
+        """Calibration intercept and slope, each with its 95 % interval."""
+        found, z = calibration_line(**self._rows), NORMAL_95
+        pairs = {"intercept": found[:2], "slope": found[2:]}
+        return {name: (at, at - z * error, at + z * error) for name, (at, error) in pairs.items()}
+
+    @cached_property
+    def observed_over_expected(self) -> Floats:
+        """Accuracy over mean confidence, and the ends of its 95 % interval."""
         rows = self.scores
-        return smooth_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
+        expected = np.average(rows.confidence, weights=rows.weights) or np.nan
+        return np.array(share_interval(rows.outcome, rows.weights)) / expected
+
+    @property
+    def multicalibration(self) -> float:
+        """Multicalibration error in standard deviations; needs groups."""
+        return multicalibration_error(**self._rows, groups=self._group_names)
 
     @cached_property
     def reliability(self) -> ReliabilityTable:

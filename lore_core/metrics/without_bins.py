@@ -1,15 +1,19 @@
-"""Calibration without bins: isotonic reliability with the score in three parts; the smooth ECE."""
+"""Calibration without bins: isotonic, smooth and cumulative errors; intercept and slope."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
-from lore_core.data.validation import as_rows, check_integer
+from lore_core.data.probabilities import PROBABILITY_FLOOR
+from lore_core.data.validation import as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, weighed
+from lore_core.metrics.global_metrics import FEWEST_GROUP_ROWS
 from lore_core.metrics.means import central_interval
 
 #: Of more confidences than this, neighbours are merged.
@@ -18,6 +22,8 @@ _MOST_LEVELS = 2000
 _STEPS = 2000
 #: Halvings of the range in which the bandwidth is the error itself.
 _HALVINGS = 48
+#: Shorter steps to the likeliest coefficients are not taken.
+_LAST_STEP = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +183,88 @@ def smooth_calibration_error(
         error = np.abs(np.fft.irfft(damped)[:_STEPS]).sum()
         low, high = (sigma, high) if error > sigma else (low, sigma)
     return low
+
+
+class CalibrationLine(NamedTuple):
+    """Logistic recalibration of the confidences; NaN where outcomes do not determine it."""
+
+    intercept: float  #: With slope 1: 0 where right on average, below 0 where overconfident
+    intercept_error: float  #: Its standard error
+    slope: float  #: 1 where right, below 1 where confidences are too extreme
+    slope_error: float  #: Its standard error
+
+
+def calibration_line(
+    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+) -> CalibrationLine:
+    """Fit logit P(right) = α + β · logit c: calibration intercept and slope.
+
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
+
+    Notes
+    -----
+    Van Calster et al., BMC Medicine 17, 2019, as TRIPOD+AI asks for: the slope is β, the intercept
+    α with β = 1, of greatest likelihood; c is clipped to [1e-6, 1 − 1e-6]. Standard errors: √ of
+    the diagonal of A⁻¹BA⁻¹ with A = Σ w p(1 − p) x xᵀ and B = Σ w² p(1 − p) x xᵀ. There is no
+    intercept if all outcomes are alike, and no slope if a confidence parts right from wrong.
+    """
+    c, a = as_rows(confidence, outcome)
+    w = as_weights(weights, len(c))
+    x = logit(np.clip(c, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR))
+    one, right, wrong = np.ones(len(x)), x[a == 1], x[a == 0]
+    found = [np.nan] * 4
+    if len(right) and len(wrong):
+        found[:2] = _likeliest(one[None], x, a, w)
+        if right.min() < wrong.max() and wrong.min() < right.max():
+            found[2:] = _likeliest(np.stack([x, one]), 0.0 * x, a, w)
+    return CalibrationLine(*map(float, found))
+
+
+def _likeliest(
+    rows: Floats, offset: Floats, a: Floats, weights: Floats | None
+) -> tuple[float, float]:
+    """Return the first coefficient of the likeliest logistic curve, and its standard error."""
+    found, step, loss = np.zeros(len(rows)), np.zeros(len(rows)), np.inf
+    while loss == np.inf or np.abs(step).max() > _LAST_STEP:  # Newton's, halved while they lose
+        odds = offset + (found + step) @ rows
+        p = expit(odds)
+        cost = np.maximum(odds, 0.0) - np.log(np.maximum(p, 1 - p)) - a * odds
+        if (now := float(weighed(cost, weights).sum())) > loss:
+            step /= 2
+            continue
+        found, loss, spread = found + step, now, weighed(p * (1 - p), weights)
+        inverse = np.linalg.pinv((rows * spread) @ rows.T)
+        step = inverse @ (rows @ weighed(a - p, weights))
+    variance = inverse @ (rows * weighed(spread, weights)) @ rows.T @ inverse
+    return found[0], np.sqrt(variance[0, 0])
+
+
+def multicalibration_error(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    groups: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+) -> float:
+    """Largest cumulative calibration error of all rows and of each group, in standard deviations.
+
+    ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken. Those of
+    fewer than 10 rows are left out. For the rest see :func:`calibration_line`.
+
+    Notes
+    -----
+    Guy et al., arXiv:2506.11251, 2025, as in MCGrad: how far the sums of w (a − c) of the rows with
+    confidences up to some c reach from their lowest (or 0) to their highest (or 0), over
+    √Σ w² c(1 − c). Rows of equal confidence are summed together.
+    """
+    names = as_group_labels(groups)
+    c, a = as_rows(confidence, outcome, groups=names)
+    w = as_weights(weights, len(c))
+    of_row = {"off": weighed(a - c, w), "variance": weighed(weighed(c * (1 - c), w), w)}
+    rows, found = pd.DataFrame({"c": c} | of_row), []
+    for group in (np.zeros(len(c)), names):
+        each = rows.groupby(group)["variance"].agg(["size", "sum"])
+        sums = rows.groupby([group, "c"])["off"].sum().groupby(level=0).cumsum().groupby(level=0)
+        reach = sums.max().clip(lower=0) - sums.min().clip(upper=0)
+        found.append((reach / np.sqrt(each["sum"]))[each["size"] >= FEWEST_GROUP_ROWS])
+    return float(pd.concat(found).max())

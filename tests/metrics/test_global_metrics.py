@@ -1,14 +1,17 @@
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
+from scipy.special import expit, logit
 from scipy.stats import binomtest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import lore_core as lore
 from lore_core.figures import isotonic_figure
 from lore_core.metrics import (
+    calibration_line,
     groupwise_calibration_error,
     isotonic_reliability,
+    multicalibration_error,
     smooth_calibration_error,
     wilson_interval,
 )
@@ -202,3 +205,91 @@ def test_the_diagram_draws_what_was_found(n):
     rows = next(trace for trace in chart.figure.data if trace.name == "rows")
     assert np.sum(rows.y) == n
     assert len(chart.table) == len(found.confidence)
+
+
+def test_the_line_through_two_confidences_by_hand():
+    """Right 3 of 4 at 0.5, whose log-odds are 0, and 9 of 10 at 0.8; then with weights."""
+    c, a = np.repeat([0.5, 0.8], [4, 10]), np.array([1, 1, 1, 0, *[1] * 9, 0])
+    at = logit(0.8)
+    found = calibration_line(c, a)
+    assert found.slope == pytest.approx((np.log(9) - np.log(3)) / at)
+    # A share s of n rows has the variance 1 / (n s (1 − s)) in log-odds.
+    assert found.slope_error == pytest.approx(np.sqrt(1 / (4 * 3 / 16) + 1 / 0.9) / at)
+    assert 4 * expit(found.intercept) + 10 * expit(found.intercept + at) == pytest.approx(12)
+    spread = sum(n * (p := expit(found.intercept + x)) * (1 - p) for n, x in ((4, 0), (10, at)))
+    assert found.intercept_error == pytest.approx(1 / np.sqrt(spread))
+    # One confidence; rows of weights 1 and 3 are worth (Σw)²/Σw² = 8 rows of ten.
+    one = calibration_line([0.8] * 10, [1] * 5 + [0] * 5, weights=[1, 3] * 5)
+    right = (2 * 3 + 3) / 20
+    assert one.intercept == pytest.approx(logit(right) - at)
+    assert one.intercept_error == pytest.approx(1 / np.sqrt(8 * right * (1 - right)))
+    assert np.isnan(one.slope)
+
+
+@pytest.mark.parametrize("n", [40, 3000])
+def test_the_line_is_the_likeliest(n):
+    rng = np.random.default_rng(n)
+    c, w = rng.beta(4, 1, n), rng.lognormal(size=n)
+    c[:3] = [0.0, 1.0, 1.0]
+    a = rng.random(n) < c**2
+    x = logit(np.clip(c, 1e-6, 1 - 1e-6))
+    found = calibration_line(c, a, weights=w)
+
+    def best(curve, start):
+        loss = lambda t: np.average(np.logaddexp(0, curve(t)) - a * curve(t), weights=w)  # noqa: E731
+        return optimize.minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-9}).x
+
+    assert found.intercept == pytest.approx(best(lambda t: t[0] + x, [0.0])[0], abs=1e-5)
+    assert found.slope == pytest.approx(best(lambda t: t[0] + t[1] * x, [0.0, 1.0])[1], abs=1e-5)
+    p, columns = expit(found.intercept + x), np.ones(n)
+    bread, meat = (np.sum(columns * w**k * p * (1 - p)) for k in (1, 2))
+    assert found.intercept_error == pytest.approx(np.sqrt(meat) / bread)
+    assert np.isnan(calibration_line(c, np.ones(n))).all()  # no wrong row
+    separated = calibration_line(c, c >= np.median(c))
+    assert np.isfinite(separated.intercept)
+    assert np.isnan(separated.slope)
+
+
+def test_95_of_100_lines_cover_the_truth():
+    held, truth = [], (0.4, 0.7)
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        x, w = rng.normal(1, 1, 800), rng.lognormal(sigma=0.7, size=800)
+        a = rng.random(800) < expit(truth[1] * x)
+        found = calibration_line(expit(x), a, weights=w)
+        shifted = calibration_line(expit(x), rng.random(800) < expit(truth[0] + x), weights=w)
+        pairs = (shifted[:2], truth[0]), (found[2:], truth[1])
+        held.append([abs(at - true) < 1.96 * error for (at, error), true in pairs])
+    assert np.mean(held, axis=0) == pytest.approx(0.95, abs=0.035)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_multicalibration_error_is_the_largest_range_of_sums(weighted):
+    rng = np.random.default_rng(3)
+    n = 400
+    c, group = rng.beta(4, 1, n).round(2), rng.choice(["a", "b", "c"], n, p=[0.7, 0.28, 0.02])
+    a, w = rng.random(n) < c - 0.35 * (group == "b"), rng.lognormal(size=n) if weighted else None
+    w_of = np.ones(n) if w is None else w
+
+    def sigmas(rows):
+        upto = [(w_of * (a - c))[rows & (c <= at)].sum() for at in (-1, *np.unique(c[rows]))]
+        return np.ptp(upto) / np.sqrt((w_of**2 * c * (1 - c))[rows].sum())
+
+    counted = [np.ones(n, dtype=bool), *(group == name for name in "ab")]
+    assert (group == "c").sum() < 10
+    expected = max(sigmas(rows) for rows in counted)
+    assert multicalibration_error(c, a, group, weights=w) == pytest.approx(expected)
+    assert expected > sigmas(counted[0])
+    # Alone, and right on average everywhere: the largest step of (a − c) / √Σ c(1 − c).
+    assert multicalibration_error([0.5] * 10, [0, 1] * 5, ["x"] * 10) == 0
+    assert multicalibration_error([0.5] * 10, [1] * 10, ["x"] * 10) == pytest.approx(np.sqrt(10))
+
+
+def test_o_over_e_is_accuracy_over_mean_confidence():
+    c, w = np.array([0.9, 0.6, 0.75, 0.75]), [1, 2, 3, 4]
+    data = lore.Dataset(np.column_stack([c, 1 - c]), [0, 1, 0, 1], weights=w)
+    found = lore.summarize(data)
+    expected = (0.9 + 2 * 0.6 + 7 * 0.75) / 10
+    assert found.details["O/E"] == pytest.approx(0.4 / expected)
+    of_accuracy = found.intervals.loc["accuracy"] / expected
+    assert tuple(found.intervals.loc["O/E"]) == pytest.approx(tuple(of_accuracy))
