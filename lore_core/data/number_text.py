@@ -117,11 +117,6 @@ class Unit:
     word: str = ""  #: After a number that stands alone
     in_files: str = ""  #: Name beside unscaled values
 
-    @property
-    def is_share(self) -> bool:
-        """Whether values are shares of 1, or their differences."""
-        return self.scale == HUNDREDTHS
-
     def text(self, value: float, *, signed: bool = False) -> str:
         """Write a value under a heading; a dash for NaN."""
         return decimal(value * self.scale, self.digits, signed=signed)

@@ -32,8 +32,8 @@ _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 _NOISE = (0.0, 4.0)
 #: True errors tried for local errors: four patterns of every size, and 0.
 _MOST_TRIED = 1 + (2 + len(_NOISE)) * len(_SIZES)
-#: Share of the kernel around the supported maximum that is on rows taken to be wrong alone.
-_MOST_OF_KERNEL = 0.9
+#: Share of its kernel that rows around the supported maximum have, if they alone are wrong.
+_AROUND = 0.9
 #: Rows from which on kernel values are held; pairs of rows in one bin, at most.
 _LEAST_HELD, _MOST_HELD = 2_000, 2**23
 #: Sums of equal values may be rounded differently: so many decimals keep them equal.
@@ -226,30 +226,17 @@ def _local_parts(
         return np.stack([np.average(error, axis=1, weights=weights), *largest])
 
     even = np.sign(signed) * np.average(np.abs(signed), weights=weights)
-    alone = [
-        _around_maximum(z, index, np.where(rows, signed, 0.0), bandwidth) for rows in maxima[1:]
-    ]
-    back = np.argsort(order)
-    even, signed, noise = np.stack([even, signed, noise])[:, back]
-    known = tuple(range(1 + len(maxima)))
-    return errors, [
-        (even, known[1:]),
-        *((shrunk_gap(signed, b * noise), known) for b in _NOISE),
-        *((pattern[back], known[2:]) for pattern in alone),
-    ]
-
-
-def _around_maximum(z: Floats, index: Ints, signed: Floats, bandwidth: float) -> Floats:
-    """Return the largest gap for the rows that most of its kernel is on, and 0 for others."""
-    place = int(np.abs(signed).argmax())
-    own = np.flatnonzero(index == index[place])
+    place = int(np.where(supported, np.abs(signed), 0.0).argmax())
     with np.errstate(under="ignore"):
-        kernel = np.exp(distances(z[[place]], z[own])[0] / -bandwidth)
+        kernel = np.exp(-distances(z[[place]], z)[0] / bandwidth) * (index == index[place])
     nearest = np.argsort(-kernel, kind="stable")
-    upto = np.searchsorted(np.cumsum(kernel[nearest]), _MOST_OF_KERNEL * kernel.sum())
-    pattern = np.zeros(len(z))
-    pattern[own[nearest[: upto + 1]]] = signed[place]
-    return pattern
+    others = np.cumsum(kernel[nearest]) > _AROUND * kernel.sum()
+    alone = np.full(len(c), signed[place])
+    alone[nearest[1:][others[:-1]]] = 0.0
+    even, signed, noise, alone = np.stack([even, signed, noise, alone])[:, np.argsort(order)]
+    known = tuple(range(1 + len(maxima)))
+    patterns = [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
+    return errors, [*patterns, (alone, known[2:])][: len(patterns) + supported.any()]
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:

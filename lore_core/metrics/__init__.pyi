@@ -52,7 +52,6 @@ from .rewards import (
     unsure_threshold as unsure_threshold,
 )
 from .without_bins import (
-    CalibrationLine as CalibrationLine,
     IsotonicReliability as IsotonicReliability,
     calibration_line as calibration_line,
     isotonic_reliability as isotonic_reliability,

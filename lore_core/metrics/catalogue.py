@@ -23,8 +23,8 @@ ACCURACY = Metric(
     explanation="Share of evaluation rows predicted right.",
     unit=PERCENT,
     direction="higher",
-    measure=lambda rows: rows.accuracy,
-    interval=lambda rows: rows.accuracy_interval,
+    measure=lambda rows: rows.right[0],
+    interval=lambda rows: rows.right[1:],
 )
 MEAN_CONFIDENCE = Metric(
     name="mean_confidence",
@@ -131,22 +131,21 @@ _OF_ONE_MODEL = partial(Metric, direction=None, unit=PLAIN, compared=False)
 OBSERVED_OVER_EXPECTED = _OF_ONE_MODEL(
     name="O/E",
     explanation="Accuracy over mean confidence: 1 if right on average, below 1 if overconfident.",
-    measure=lambda rows: float(rows.observed_over_expected[0]),
-    interval=lambda rows: tuple(rows.observed_over_expected[1:].tolist()),
+    measure=lambda rows: rows.right[0] / rows.expected,
+    interval=lambda rows: (rows.right[1] / rows.expected, rows.right[2] / rows.expected),
 )
 INTERCEPT = _OF_ONE_MODEL(
     name="calibration intercept",
-    explanation="What the log-odds of every confidence lack to be right on average: 0 if nothing, "
-    "below 0 if overconfident.",
-    measure=lambda rows: rows.line["intercept"][0],
-    interval=lambda rows: rows.line["intercept"][1:],
+    explanation="What the log-odds of confidences lack to be right on average: overconfident < 0.",
+    measure=lambda rows: rows.line[0][0],
+    interval=lambda rows: rows.line[0][1:],
 )
 SLOPE = _OF_ONE_MODEL(
     name="calibration slope",
     explanation="How much the log-odds of being right rise with those of the confidence: 1 if "
     "calibrated, below 1 if confidences are too extreme.",
-    measure=lambda rows: rows.line["slope"][0],
-    interval=lambda rows: rows.line["slope"][1:],
+    measure=lambda rows: rows.line[1][0],
+    interval=lambda rows: rows.line[1][1:],
 )
 MULTICALIBRATION = Metric(
     name="multicalibration error",

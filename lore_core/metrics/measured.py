@@ -19,7 +19,6 @@ from lore_core.data.weights import chosen_weights, linearised, weighed
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
-    NORMAL_95,
     ReliabilityTable,
     counted_groups,
     gap_table,
@@ -32,6 +31,7 @@ from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_band
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.metrics.without_bins import (
+    Limits,
     calibration_line,
     multicalibration_error,
     smooth_calibration_error,
@@ -74,10 +74,10 @@ class Measured:
         rows = self.scores
         return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
 
-    @property
-    def accuracy(self) -> float:
-        """Share of right rows, by their weights."""
-        return float(np.average(self.scores.outcome, weights=self.scores.weights))
+    @cached_property
+    def right(self) -> Limits:
+        """Share of right rows, by their weights, and the ends of Wilson's 95 % interval."""
+        return share_interval(self.scores.outcome, self.scores.weights)
 
     def by_row(self, measure: RowMean) -> Floats:
         """Return a mean's values row by row, linearised and cached."""
@@ -101,18 +101,14 @@ class Measured:
         return smooth_calibration_error(**self._rows)
 
     @cached_property
-    def line(self) -> dict[str, tuple[float, float, float]]:
-        """Calibration intercept and slope, each with its 95 % interval."""
-        found, z = calibration_line(**self._rows), NORMAL_95
-        pairs = {"intercept": found[:2], "slope": found[2:]}
-        return {name: (at, at - z * error, at + z * error) for name, (at, error) in pairs.items()}
+    def line(self) -> tuple[Limits, Limits]:
+        """Calibration intercept and slope."""
+        return calibration_line(**self._rows)
 
-    @cached_property
-    def observed_over_expected(self) -> Floats:
-        """Accuracy over mean confidence, and the ends of its 95 % interval."""
-        rows = self.scores
-        expected = np.average(rows.confidence, weights=rows.weights) or np.nan
-        return np.array(share_interval(rows.outcome, rows.weights)) / expected
+    @property
+    def expected(self) -> float:
+        """Mean confidence, by the rows' weights; NaN if 0."""
+        return float(np.average(self.scores.confidence, weights=self.scores.weights)) or np.nan
 
     @property
     def multicalibration(self) -> float:
@@ -178,11 +174,6 @@ class Measured:
         table.insert(1, "bin", np.tile(np.arange(n_bins), len(names)))
         large = np.repeat(np.bincount(member) >= self.min_group_size, n_bins)
         return table[large & (table["rows"] >= MIN_CELL_ROWS)]
-
-    @property
-    def accuracy_interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the share of right rows."""
-        return share_interval(self.scores.outcome, self.scores.weights)[1:]
 
     @cached_property
     def bin_index(self) -> Ints:

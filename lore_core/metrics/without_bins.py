@@ -1,7 +1,6 @@
 """Calibration without bins: isotonic, smooth and cumulative errors; intercept and slope."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from lore_core.data.number_text import decimal, p_sentence
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, weighed
-from lore_core.metrics.global_metrics import FEWEST_GROUP_ROWS
+from lore_core.metrics.global_metrics import FEWEST_GROUP_ROWS, NORMAL_95
 from lore_core.metrics.means import central_interval
 
 #: Of more confidences than this, neighbours are merged.
@@ -24,6 +23,9 @@ _STEPS = 2000
 _HALVINGS = 48
 #: Shorter steps to the likeliest coefficients are not taken.
 _LAST_STEP = 1e-9
+#: A value and the ends of its interval.
+Limits = tuple[float, float, float]
+_UNKNOWN = np.nan, np.nan, np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,45 +187,30 @@ def smooth_calibration_error(
     return low
 
 
-class CalibrationLine(NamedTuple):
-    """Logistic recalibration of the confidences; NaN where outcomes do not determine it."""
-
-    intercept: float  #: With slope 1: 0 where right on average, below 0 where overconfident
-    intercept_error: float  #: Its standard error
-    slope: float  #: 1 where right, below 1 where confidences are too extreme
-    slope_error: float  #: Its standard error
-
-
 def calibration_line(
     confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
-) -> CalibrationLine:
-    """Fit logit P(right) = α + β · logit c: calibration intercept and slope.
+) -> tuple[Limits, Limits]:
+    """Return calibration intercept and slope, each with its 95 % interval: ``value, low, high``.
 
     ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
 
     Notes
     -----
-    Van Calster et al., BMC Medicine 17, 2019, as TRIPOD+AI asks for: the slope is β, the intercept
-    α with β = 1, of greatest likelihood; c is clipped to [1e-6, 1 − 1e-6]. Standard errors: √ of
-    the diagonal of A⁻¹BA⁻¹ with A = Σ w p(1 − p) x xᵀ and B = Σ w² p(1 − p) x xᵀ. There is no
-    intercept if all outcomes are alike, and no slope if a confidence parts right from wrong.
+    The likeliest α of logit P(right) = α + logit c, and β of logit P(right) = α + β logit c, with c
+    clipped to [1e-6, 1 − 1e-6] (Van Calster et al., BMC Medicine 17, 2019; docs/method.md). There
+    is no α if all outcomes are alike, and no β if a confidence parts right from wrong.
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
     x = logit(np.clip(c, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR))
-    one, right, wrong = np.ones(len(x)), x[a == 1], x[a == 0]
-    found = [np.nan] * 4
-    if len(right) and len(wrong):
-        found[:2] = _likeliest(one[None], x, a, w)
-        if right.min() < wrong.max() and wrong.min() < right.max():
-            found[2:] = _likeliest(np.stack([x, one]), 0.0 * x, a, w)
-    return CalibrationLine(*map(float, found))
+    ones, right, wrong = np.ones((1, len(x))), x[a == 1], x[a == 0]
+    apart = wrong.max(initial=-np.inf) <= right.min(initial=np.inf) or right.max() <= wrong.min()
+    slope = _UNKNOWN if apart else _likeliest(np.vstack([x, ones]), 0.0, a, w)
+    return _likeliest(ones, x, a, w) if len(right) and len(wrong) else _UNKNOWN, slope
 
 
-def _likeliest(
-    rows: Floats, offset: Floats, a: Floats, weights: Floats | None
-) -> tuple[float, float]:
-    """Return the first coefficient of the likeliest logistic curve, and its standard error."""
+def _likeliest(rows: Floats, offset: Floats | float, a: Floats, weights: Floats | None) -> Limits:
+    """Return the coefficient of the first of ``rows`` (q, n) in the likeliest logistic curve."""
     found, step, loss = np.zeros(len(rows)), np.zeros(len(rows)), np.inf
     while loss == np.inf or np.abs(step).max() > _LAST_STEP:  # Newton's, halved while they lose
         odds = offset + (found + step) @ rows
@@ -235,8 +222,9 @@ def _likeliest(
         found, loss, spread = found + step, now, weighed(p * (1 - p), weights)
         inverse = np.linalg.pinv((rows * spread) @ rows.T)
         step = inverse @ (rows @ weighed(a - p, weights))
-    variance = inverse @ (rows * weighed(spread, weights)) @ rows.T @ inverse
-    return found[0], np.sqrt(variance[0, 0])
+    first = inverse[0] @ rows
+    half = NORMAL_95 * float(np.sqrt(weighed(spread, weights) @ first**2))
+    return float(found[0]), found[0] - half, found[0] + half
 
 
 def multicalibration_error(
@@ -253,9 +241,8 @@ def multicalibration_error(
 
     Notes
     -----
-    Guy et al., arXiv:2506.11251, 2025, as in MCGrad: how far the sums of w (a − c) of the rows with
-    confidences up to some c reach from their lowest (or 0) to their highest (or 0), over
-    √Σ w² c(1 − c). Rows of equal confidence are summed together.
+    That of MCGrad (Guy et al., arXiv:2506.11251, 2025), see docs/method.md; but rows of equal
+    confidence are summed together.
     """
     names = as_group_labels(groups)
     c, a = as_rows(confidence, outcome, groups=names)

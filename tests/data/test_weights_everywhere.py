@@ -59,7 +59,7 @@ AS_REPEATED = {
     "average_local_calibration_error": call(lore.average_local_calibration_error, z),
     "bandwidth_curve": call(lore.bandwidth_curve, z, [0.1, 1.0], get=attrgetter("alce")),
     "brier_score": probabilities_and_labels(lore.brier_score),
-    "calibration_line": call(metrics.calibration_line, get=itemgetter(0, 2)),
+    "calibration_line": call(metrics.calibration_line, get=lambda found: np.array(found)[:, 0]),
     "compare_groups": lambda r: comparison.compare_groups({"as it is": r}, r.groups["site"])["gap"],
     "compare_rewards": lambda r: comparison.compare_rewards({"a": r}, [1.5, 2.0])["a"].reward,
     "error_field": call(lore.error_field, z, get=SIGNED, **COARSE),
