@@ -37,3 +37,5 @@ def test_whatever_is_in_the_catalogue_is_measured_and_tabled():
     assert np.isfinite(table["value"]).all()
     for name, value in zip(table["metric"], table["value"], strict=True):
         assert CATALOGUE[name].text(value) != "–"
+    ends = found.intervals.loc["accuracy"] / found.values["mean_confidence"]
+    np.testing.assert_allclose(found.intervals.loc["O/E"], ends)
