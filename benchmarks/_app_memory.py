@@ -1,4 +1,4 @@
-"""Memory of a server and of every process it started, by sampling /proc (Linux)."""
+"""Memory and processor time of a server and of every process it started, by sampling (Linux)."""
 
 import re
 import threading
@@ -31,6 +31,7 @@ class MemoryWatch:
         self._server = psutil.Process(process)
         #: Also of processes whose parent has ended.
         self._others: set[psutil.Process] = set()
+        self._used: dict[int, float] = {}  #: Processor seconds of each process when last seen
         self._lock, self._end = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
@@ -39,10 +40,18 @@ class MemoryWatch:
         with self._lock:
             self._others.update(self._server.children(recursive=True))
             self._others = {other for other in self._others if other.is_running()}
+            for one in (self._server, *self._others):
+                self._used[one.pid] = max(self._used.get(one.pid, 0.0), processor_seconds(one))
             others = tuple(proportional_set_size(other.pid) for other in self._others)
             sample = Memory(proportional_set_size(self._server.pid), others)
             self.peak = max(self.peak, sample, key=lambda memory: memory.total)
         return sample
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds of all processes so far, those that have ended included."""
+        self.now()
+        return sum(self._used.values())
 
     def _watch(self) -> None:
         while not self._end.wait(1 / SAMPLES_A_SECOND):
@@ -55,6 +64,15 @@ class MemoryWatch:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
+
+
+def processor_seconds(process: psutil.Process) -> float:
+    """Return the processor seconds of a process; 0 if it has ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return times.user + times.system
 
 
 def proportional_set_size(process: int) -> int:

@@ -14,11 +14,26 @@ _MEGABYTE = 2**20
 _FACTS = ("Processor", "Memory", "System", "Python", "numpy", "numba")
 _BEGIN, _END = "<!-- measured: {} -->", "<!-- end: {} -->"
 
-#: Milliseconds from following a link to the first content, and to the complete page; None where
-#: one was not waited for.
-PageTimes = tuple[float | None, float | None]
 #: Rows that a lasso holds, as counted by the browser, by the page and by the definition.
 Counts = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What it takes to open a page."""
+
+    #: Milliseconds from following the link to the first content, and to the complete page; None
+    #: where that was not waited for.
+    content: float | None
+    complete: float | None
+    server: float  #: Processor seconds until then of the server and of all it started
+    browser: float  #: … and of the browser
+    wire: float  #: Bytes
+    longest: float  #: Milliseconds of the longest task of the page's thread
+    before: float = 0.0  #: Processor seconds of the server while it came to rest before
+
+
+Visits = dict[str, Visit]
 
 
 @dataclass
@@ -26,10 +41,11 @@ class Measurement:
     """What was measured at one size, in milliseconds, bytes and counts."""
 
     n_rows: int
-    cold: dict[str, PageTimes] = field(default_factory=dict)
-    overview_first: dict[str, PageTimes] = field(default_factory=dict)  #: Cold, in another order
-    warm: dict[str, PageTimes] = field(default_factory=dict)
-    idle: dict[str, PageTimes] = field(default_factory=dict)  #: After the server came to rest
+    cold: Visits = field(default_factory=dict)
+    overview_first: Visits = field(default_factory=dict)  #: Cold, in another order
+    warm: Visits = field(default_factory=dict)
+    idle: Visits = field(default_factory=dict)  #: After the server came to rest
+    changed: dict[str, float] = field(default_factory=dict)  #: From a setting to the new picture
     pages_peak: Memory = field(default_factory=Memory)  #: While pages are opened
     rest: Memory = field(default_factory=Memory)  #: A minute after the last of them
     hand_peak: Memory = field(default_factory=Memory)  #: While the Landscape is acted on
@@ -105,11 +121,20 @@ _HAND: tuple[tuple[str, str, Callable[[Measurement], str]], ...] = (
     ),
     ("Link opened, idle server: first picture", "≤ 1.5 s, 3 s at 10⁶", lambda m: spread(m.picture)),
     ("… longest task of the browser", "≤ 100 ms", lambda m: milliseconds(max(m.mount_task))),
-    ("γ moved by a key: until the exact field is there", "", lambda m: spread(m.exact)),
+    (
+        "γ moved by a key: until the exact field is there",
+        "≤ 150 ms, 800 ms at 10⁶",
+        lambda m: spread(m.exact),
+    ),
     ("… until the page is of this γ, too", "", lambda m: spread(m.followed)),
     ("… over the wire", "≤ 300 kB", lambda m: f"{np.median(m.bytes) / 1000:,.0f} kB"),
     ("γ dragged: from one field to the next", "≤ 33 ms", lambda m: spread(m.frames)),
     ("… longest task of the browser meanwhile", "≤ 100 ms", lambda m: milliseconds(m.drag_task)),
+    (
+        "Bins, map changed: new picture",
+        "≤ 400 ms",
+        lambda m: ", ".join(map(milliseconds, m.changed.values())),
+    ),
     ("Lasso: until the count", "≤ 500 ms", lambda m: milliseconds(m.lasso)),
     ("… rows counted by browser, page and definition", "equal", lambda m: counted(m.counts)),
     ("PCA 3-D turned: from one picture to the next", "", lambda m: spread(m.turns)),
@@ -136,6 +161,7 @@ def tables(
     return {
         "memory": markdown_table(["all processes together", *sizes], memory),
         "pages": "\n\n".join(map(page_table, measured)),
+        "profile": "\n\n".join(map(profile_table, measured)),
         "landscape": markdown_table(["", "goal", *sizes], hand),
         "machine": markdown_table(["machine", ""], facts),
     }
@@ -145,8 +171,39 @@ def page_table(one: Measurement) -> str:
     """Return the times of every page at one size, in the order in which they were opened."""
     head = [f"{one.n_rows:,} rows", "cold", "cold, Overview first", "warm", "after idle"]
     columns = (one.cold, one.overview_first, one.warm, one.idle)
-    cells = [[page, *(", ".join(map(milliseconds, c[page])) for c in columns)] for page in one.cold]
-    return markdown_table(head, cells)
+    return markdown_table(head, [[page, *(times(of[page]) for of in columns)] for page in one.cold])
+
+
+def times(visit: Visit) -> str:
+    return f"{milliseconds(visit.content)}, {milliseconds(visit.complete)}"
+
+
+def profile_table(one: Measurement) -> str:
+    """Return where the time of each page goes, at one size."""
+    head = [f"{one.n_rows:,} rows", "server, s", "browser, s", "wire, kB", "longest task"]
+    cells = []
+    for page in one.cold:
+        cold, warm, idle = one.cold[page], one.warm[page], one.idle[page]
+        readings: tuple[Callable[[Visit], str], ...] = (
+            lambda visit: f"{visit.server:.1f}",
+            lambda visit: f"{visit.browser:.1f}",
+            lambda visit: f"{visit.wire / 1000:,.0f}",
+            lambda visit: milliseconds(visit.longest),
+        )
+        row = (", ".join(map(read, (cold, warm))) for read in readings)
+        cells.append([page, *row, f"{idle.before:.1f}"])
+    return markdown_table([*head, "while idle, s"], cells)
+
+
+def shape_table(found: dict[str, tuple[Visits, Visits, Memory]]) -> str:
+    """Return cold and warm times of every page for several shapes of rows, and the peak."""
+    pages = [*next(iter(found.values()))[0]]
+    rows = []
+    for page in pages:
+        each = [f"{times(cold[page])} / {times(warm[page])}" for cold, warm, _ in found.values()]
+        rows.append([page, *each])
+    rows.append(["peak of memory", *(megabytes(peak.total) for _, _, peak in found.values())])
+    return markdown_table(["cold / warm", *found], rows)
 
 
 def fill_in(page: Path, name: str, table: str) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import psutil
+from _app_memory import processor_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from lore_core.dashboard.access import TOKEN, base_path, new_token
@@ -25,6 +27,17 @@ PATIENCE = 300_000
 #: Notes in the page what it takes, and when: milliseconds since the link was opened.
 _WATCH = """
 window.watch = { tasks: [], frames: [], content: null, picture: null, fields: null, rest: null };
+watch.socket = 0;
+window.WebSocket = class extends WebSocket {
+  constructor(...told) {
+    super(...told);
+    const count = ({ data }) => { watch.socket += data.byteLength ?? data.size ?? data.length; };
+    this.addEventListener("message", count);
+  }
+};
+performance.setResourceTimingBufferSize(4000);
+watch.wire = () => performance.getEntriesByType("resource")
+  .reduce((sum, { transferSize }) => sum + transferSize, watch.socket);
 new PerformanceObserver((list) => {
   for (const { startTime, duration } of list.getEntries()) watch.tasks.push([startTime, duration]);
 }).observe({ type: "longtask", buffered: true });
@@ -43,7 +56,7 @@ const NOT_YET = "[data-stale=true], [data-testid=stSkeleton], .st-key-job, "
   + "[role=figure]:not(.js-plotly-plot)";
 // The head of a page is the same whatever the data are.
 const says = (node) => !node.closest(".st-key-head") && node.getBoundingClientRect().height > 0;
-let restless = 0;
+let calm = null;
 setInterval(() => {
   const now = performance.now();
   if (watch.content === null && [...document.querySelectorAll(CONTENT)].some(says)) {
@@ -59,8 +72,9 @@ setInterval(() => {
   }
   const busy = !document.querySelector('[data-test-script-state="notRunning"]')
     || document.querySelector(NOT_YET);
-  if (busy) restless = now;
-  watch.rest = now - restless > 600 ? restless : null;
+  // (From the first look at which all is there: a drawing that holds the page up is in it.)
+  calm = busy ? null : (calm ?? now);
+  watch.rest = calm !== null && now - calm > 600 ? calm : null;
 }, 30);
 watch.countFrames = (what) => {
   const seen = () => (what === "field" ? watch.state().field : watch.state().view.axes);
@@ -128,6 +142,12 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def browser_seconds() -> float:
+    """Return the processor seconds of every process of the browser so far."""
+    own = psutil.Process().children(recursive=True)
+    return sum(processor_seconds(one) for one in own if "chrom" in one.name())
+
+
 class Reader:
     """A tab with a watch in it."""
 
@@ -176,6 +196,10 @@ class Reader:
     def tasks(self, since: float = 0.0) -> list[float]:
         """Milliseconds of each long task that began after a moment."""
         return [took for began, took in self.evaluate("watch.tasks") if began >= since]
+
+    def wire(self) -> float:
+        """Bytes that came since the link was opened: files as they were sent, messages unpacked."""
+        return float(self.evaluate("watch.wire()"))
 
     def heap(self) -> float:
         """Bytes that the page holds in memory, arrays included, after a collection."""

@@ -1,22 +1,32 @@
 """What a reader of the dashboard waits for, and its memory, at 10⁴, 10⁵ and 10⁶ rows.
 
 Headless Chromium opens pages on servers of its own. Prints tables and writes them between the
-markers of docs/benchmarks-app.md. ``--rows N …`` measures other sizes, ``--page FILE`` fills in
-another page. Needs Chromium, and Linux for the memory.
+markers of docs/benchmarks-app.md. ``--rows N …`` measures other sizes, ``--shapes N`` rows of other
+shapes instead, ``--page FILE`` fills in another page. Needs Chromium, and Linux for the memory.
 """
 
 import argparse
 import re
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 from _app_memory import MemoryWatch
-from _app_page import Measurement, PageTimes, fill_in, tables
-from _app_reader import ROOT, Reader, chromium, find_browser, page_address, reading, serving
-from _app_rows import bytes_of, map_of, write_rows
+from _app_page import Measurement, Visit, Visits, fill_in, shape_table, tables
+from _app_reader import (
+    ROOT,
+    Reader,
+    browser_seconds,
+    chromium,
+    find_browser,
+    page_address,
+    reading,
+    serving,
+)
+from _app_rows import SHAPES, bytes_of, map_of, write_rows
 from _measure import load
 from playwright.sync_api import Browser
 
@@ -53,81 +63,110 @@ def measure(browser: Browser, n_rows: int, folder: Path) -> Measurement:
     measured = Measurement(n_rows)
     print(f"{n_rows:,} rows", flush=True)
     data = write_rows(folder / f"rows{n_rows}.npz", n_rows)
-    with serving(folder / "pages.txt", data) as (url, process), MemoryWatch(process) as memory:
+    with serving(folder / "pages.txt", data) as (url, process), MemoryWatch(process) as watch:
         with reading(browser) as reader:
-            measured.cold = open_pages(reader, url, PAGES)
-            measured.warm = open_pages(reader, url, PAGES)
+            measured.cold = open_pages(reader, url, PAGES, watch)
+            measured.warm = open_pages(reader, url, PAGES, watch)
             time.sleep(REST_SECONDS)
-            measured.rest = memory.now()
+            measured.rest = watch.now()
         for page in PAGES:
-            wait_until_idle(process)
+            before = watch.seconds
+            wait_until_idle(watch)
+            rested = watch.seconds - before
             with reading(browser) as reader:
-                measured.idle |= open_pages(reader, url, (page,))
-        measured.pages_peak = memory.peak
-    with serving(folder / "overview.txt", data) as (url, _), reading(browser) as reader:
-        measured.overview_first = open_pages(reader, url, OVERVIEW_FIRST)
-    with serving(folder / "hand.txt", data) as (url, process), MemoryWatch(process) as memory:
-        by_hand(browser, url, process, data, measured)
-        measured.hand_peak = memory.peak
+                visits = open_pages(reader, url, (page,), watch)
+            measured.idle[page] = replace(visits[page], before=rested)
+        measured.pages_peak = watch.peak
+    with (
+        serving(folder / "overview.txt", data) as (url, process),
+        MemoryWatch(process) as watch,
+        reading(browser) as reader,
+    ):
+        measured.overview_first = open_pages(reader, url, OVERVIEW_FIRST, watch)
+    with serving(folder / "hand.txt", data) as (url, process), MemoryWatch(process) as watch:
+        by_hand(browser, url, watch, data, measured)
+        measured.hand_peak = watch.peak
     measured.data = bytes_of(data)
     data.unlink()
-    with serving(folder / "empty.txt") as (_, process), MemoryWatch(process) as memory:
-        wait_until_idle(process)
-        measured.empty = memory.now()
+    with serving(folder / "empty.txt") as (_, process), MemoryWatch(process) as watch:
+        wait_until_idle(watch)
+        measured.empty = watch.now()
     print(measured, flush=True)
     return measured
 
 
-def open_pages(reader: Reader, url: str, pages: tuple[str, ...]) -> dict[str, PageTimes]:
+def measure_shapes(browser: Browser, n_rows: int, folder: Path) -> str:
+    """Open every page cold, then warm, on rows of each shape; return the table."""
+    found = {}
+    for name, shape in SHAPES.items():
+        print(f"{n_rows:,} rows, {name}", flush=True)
+        data = write_rows(folder / "shape.npz", n_rows, shape)
+        with (
+            serving(folder / "shape.txt", data) as (url, process),
+            MemoryWatch(process) as watch,
+            reading(browser) as reader,
+        ):
+            cold, warm = (open_pages(reader, url, PAGES, watch) for _ in range(2))
+            found[name] = cold, warm, watch.peak
+    return shape_table(found)
+
+
+def open_pages(reader: Reader, url: str, pages: tuple[str, ...], watch: MemoryWatch) -> Visits:
     """Open pages one right after another, each when the one before it is complete."""
-    times: dict[str, PageTimes] = {}
+    visits: Visits = {}
     for page in pages:
+        used, browser = watch.seconds, browser_seconds()
         reader.open(page_address(url, page))
         content = reader.wait("watch.content", PAGE_PATIENCE)
-        times[page] = content, reader.rest(PAGE_PATIENCE)
-    return times
+        complete = reader.rest(PAGE_PATIENCE)
+        visits[page] = Visit(
+            content,
+            complete,
+            watch.seconds - used,
+            browser_seconds() - browser,
+            reader.wire(),
+            max(reader.tasks(), default=0.0),
+        )
+    return visits
 
 
-def wait_until_idle(process: int) -> None:
+def wait_until_idle(watch: MemoryWatch) -> None:
     """Wait until a server, and what it started, have done what they do of themselves."""
-    server = psutil.Process(process)
-
-    def used() -> float:
-        times = [one.cpu_times() for one in (server, *server.children(recursive=True))]
-        return sum(time.user + time.system for time in times)
-
     rested = 0
     for _ in range(MAX_IDLE_WAIT_SECONDS):
-        before = used()
+        before = watch.seconds
         time.sleep(1.0)
-        rested = rested + 1 if used() - before < IDLE_SHARE else 0
+        rested = rested + 1 if watch.seconds - before < IDLE_SHARE else 0
         if rested == IDLE_SECONDS:
             return
 
 
-def by_hand(browser: Browser, url: str, process: int, data: Path, measured: Measurement) -> None:
+def by_hand(
+    browser: Browser, url: str, watch: MemoryWatch, data: Path, measured: Measurement
+) -> None:
     """Act on the Landscape: drag γ, move it by keys, turn the map, draw round rows."""
     with reading(browser) as reader:
         reader.open(page_address(url, "landscape"))
         measured.first_picture = reader.wait("watch.picture")
         measured.fields = reader.wait("watch.fields")
         reader.rest()
-        wait_until_idle(process)
+        wait_until_idle(watch)
         measured.frames, measured.drag_task = drag(reader)
         reader.count_bytes()
         move_by_key(reader, measured)
         measured.heap = reader.heap()
         measured.lasso, measured.counts = lasso(reader, map_of(data))
+        change_settings(reader, measured)
     with reading(browser) as reader:
         reader.open(page_address(url, "landscape", "PCA 3-D"))
         reader.wait("watch.fields")
         reader.rest()
-        wait_until_idle(process)
+        wait_until_idle(watch)
         measured.turns = turn(reader)
         measured.space_frames, _ = drag(reader)
         measured.space_lasso, measured.space_counts = lasso(reader, map_of(data, 3))
     for _ in range(OPENINGS):
-        wait_until_idle(process)
+        wait_until_idle(watch)
         with reading(browser) as reader:
             reader.open(page_address(url, "landscape"))
             measured.picture.append(reader.wait("watch.picture"))
@@ -193,6 +232,29 @@ def move_by_key(reader: Reader, measured: Measurement) -> None:
         measured.bytes.append(reader.bytes - bytes_before)
 
 
+def change_settings(reader: Reader, measured: Measurement) -> None:
+    """Change the number of bins by a key, then the map; milliseconds until the new picture."""
+    page = reader.page
+    page.get_by_role("button", name="Settings").click()
+    body = page.get_by_test_id("stPopoverBody")
+    thumb = body.get_by_role("slider", name="Confidence bins")
+
+    def until_changed(act: Callable[[], None]) -> float:
+        reader.rest()
+        page.wait_for_timeout(500)
+        reader.evaluate("watch.before = watch.state().scene")
+        began = reader.evaluate("performance.now()")
+        act()
+        reader.wait("m && m.scene !== watch.before")
+        return reader.evaluate("performance.now()") - began
+
+    thumb.focus()
+    measured.changed["bins"] = until_changed(lambda: page.keyboard.press("ArrowRight"))
+    body.get_by_role("combobox", name="Similar by").click()
+    other = page.get_by_role("option", name="PCA 3-D", exact=True)
+    measured.changed["map"] = until_changed(other.click)
+
+
 def lasso(reader: Reader, points: np.ndarray) -> tuple[float, tuple[int, int, int]]:
     """Draw round the middle of the map: milliseconds until the count, and three counts.
 
@@ -231,6 +293,7 @@ def lasso(reader: Reader, points: np.ndarray) -> tuple[float, tuple[int, int, in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS), help="sizes")
+    parser.add_argument("--shapes", type=int, help="rows of several shapes, instead")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks-app.md")
     options = parser.parse_args()
     if find_browser() is None or not Path("/proc/self/smaps_rollup").exists():
@@ -239,6 +302,11 @@ def main() -> None:
     started, load_at_start = time.perf_counter(), load()
     warmup()
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+        if options.shapes:
+            table = measure_shapes(browser, options.shapes, Path(folder))
+            print(table)
+            fill_in(options.page, "shapes", table)
+            return
         measured: list[Measurement] = []
         for n_rows in sorted(options.rows):
             measured.append(measure(browser, n_rows, Path(folder)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
 import re
@@ -120,6 +121,8 @@ def _in_words(error: Exception) -> str | None:
         return None if text is None else str(text)
     if isinstance(error, OSError) and error.filename is not None:
         return f"'{short(os.fsdecode(error.filename), 81)}' cannot be used: {error.strerror}."
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"nothing more can be written: {error.strerror}. Make room, or write elsewhere."
     return None
 
 

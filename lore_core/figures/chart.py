@@ -133,8 +133,9 @@ class Chart(ABC):
         display({"text/markdown": self.how_to_read, "text/plain": self.how_to_read}, raw=True)
 
     def _repr_html_(self) -> str:
-        picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)
-        return f"{picture}<p>{escape(self.how_to_read)}</p>"
+        from lore_core.figures.export import interactive
+
+        return f"{interactive(self)}<p>{escape(self.how_to_read)}</p>"
 
 
 @dataclass(frozen=True, kw_only=True)

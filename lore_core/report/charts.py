@@ -12,7 +12,7 @@ from lore_core.data.defaults import STORED_GAMMAS
 from lore_core.data.progress import Progress, tell
 from lore_core.embedding import Embedding
 from lore_core.figures.drawing import Drawing
-from lore_core.figures.export import chart_html, plotly_script
+from lore_core.figures.export import chart_html, is_flat, plotly_script
 from lore_core.figures.pictures.dot_plots import ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
@@ -109,7 +109,7 @@ def figure_files(
         files[f"figures/{name}.svg"] = drawing.svg()
         files[f"figures/{name}.pdf"] = drawing.pdf()
     if charts:
-        files[f"figures/{_SCRIPT}"] = plotly_script()
+        files[f"figures/{_SCRIPT}"] = plotly_script(is_flat=all(map(is_flat, charts.values())))
     return files
 
 

@@ -9,21 +9,22 @@ const MOMENT = 4000;
 const CALM = 300;
 const CORNERS = "M7 14H5v5h5v-2H7zM5 10h2V7h3V5H5zM17 17h-3v2h5v-5h-2zM14 5v2h3v3h2V5z";
 
-let script = null;
-/** Plotly, loaded when the first chart is drawn. */
-function loadPlotly() {
-  script ??= new Promise((resolve, reject) => {
+const scripts = {};
+/** Plotly, loaded when the first chart is drawn: the whole of it for charts in space alone. */
+function loadPlotly(data) {
+  const source = data.some(({ type }) => IN_SPACE.includes(type)) ? WHOLE : SCRIPT;
+  scripts[source] ??= new Promise((resolve, reject) => {
     const tag = document.createElement("script");
     tag.onload = () => resolve(globalThis.Plotly);
     tag.onerror = () => {
-      script = null;
+      delete scripts[source];
       tag.remove();
       reject(new Error("what draws charts could not be loaded; reload the page"));
     };
-    tag.src = SCRIPT;
+    tag.src = source;
     document.head.append(tag);
   });
-  return script;
+  return scripts[source];
 }
 
 const post = (address, asked) =>
@@ -57,8 +58,14 @@ class Chart {
     const wanted = modeAround(this.box);
     const answer = wanted === mode ? null : await post(ask, { mode: wanted });
     const figure = answer?.ok ? JSON.parse(await answer.text()) : told.figure;
-    const plotly = await loadPlotly();
+    const plotly = await loadPlotly(figure.data);
+    // Chart after chart, and none at once with the script: the page answers between them.
+    await new Promise((done) => setTimeout(done));
     if (turn !== this.turn) return;
+    if (this.drawn && this.plotly !== plotly) {
+      this.plotly.purge(this.box);
+      this.drawn = false;
+    }
     this.plotly = plotly;
     this.forget(figure.layout.uirevision);
     this.height = figure.layout.height;

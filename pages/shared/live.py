@@ -19,7 +19,7 @@ from lore_core.figures import Chart
 from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.chart import Seen
-from lore_core.figures.export import plot_config, plotly_script
+from lore_core.figures.export import IN_SPACE, plot_config, plotly_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from pages.shared.controls import theme_mode
 from pages.shared.requests import offer, offer_script
@@ -38,7 +38,9 @@ _SHOWN = "_charts"
 _EYE = ("eye", "up", "center")
 _CHART = st.components.v2.component(
     "lore_lens.chart",
-    js=offer_script(f"plotly-{plotly.__version__}", plotly_script)
+    js=offer_script(f"plotly-{plotly.__version__}", partial(plotly_script, is_flat=False), "WHOLE")
+    + offer_script(f"plotly-cartesian-{plotly.__version__}", partial(plotly_script, is_flat=True))
+    + f"const IN_SPACE = {json.dumps(IN_SPACE)};\n"
     + (_FOLDER / "chart.js").read_text("utf-8"),
     isolate_styles=False,  # Plotly's own rules are those of the page
 )

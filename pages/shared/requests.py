@@ -34,10 +34,10 @@ def offer(answers: object) -> str:
     return f"{base_path(os.environ.get(TOKEN, ''), arguments().path_prefix)}/lore/ask/{name}"
 
 
-def offer_script(name: str, content: Callable[[], bytes]) -> str:
-    """Offer a script whose ``name`` says its content; return a line that says where, as SCRIPT."""
+def offer_script(name: str, content: Callable[[], bytes], constant: str = "SCRIPT") -> str:
+    """Offer a script whose ``name`` says its content; return a line that says where."""
     _SCRIPTS[name] = cache(content)
-    return f'const SCRIPT = String(new URL("lore/{name}.js", document.baseURI));\n'
+    return f'const {constant} = String(new URL("lore/{name}.js", document.baseURI));\n'
 
 
 async def _ask(request: Request) -> Response:

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -28,6 +29,13 @@ class TestExitCodes:
         assert result.returncode == 1
         assert not result.stdout
         assert re.fullmatch(r"lore: .*missing\.npz.*\n", result.stderr)
+        if (full_device := Path("/dev/full")).exists():
+            with full_device.open("w") as full:
+                command = [*LORE, "metrics", "--help"]
+                result = subprocess.run(command, stdout=full, stderr=-1, text=True, check=False)
+            assert result.returncode == 1
+            assert result.stderr.startswith("lore: nothing more can be written: No space left")
+            assert len(result.stderr.splitlines()) == 1
         # A name longer than 255 bytes, or a path longer than 4,096.
         for typed in (["metrics", "a" * 5000], ["app", "b" * 400], ["landscape", "demo/" * 999]):
             assert main(typed) == 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from plotly.offline import get_plotlyjs_version
 
 from lore_core.figures.export import chart_csv, chart_html, plot_config
 from lore_core.figures.style import PAPER, escape
@@ -29,6 +30,9 @@ def test_html_opens_without_a_network_says_how_to_read_it_and_never_uploads(char
     page = chart_html(chart).decode()
     call = page.split("Plotly.newPlot")[-1]
     assert len(page) > 1_000_000 > len(call), "the library itself is inside"
+    assert f"v{get_plotlyjs_version()}\n" in page, "of Plotly's own version"
+    in_space = {trace.type for trace in chart.figure.data} & {"surface", "scatter3d"}
+    assert (len(page) > 4_000_000) == bool(in_space), "the whole of it where it is needed"
     assert not re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=", page)
     assert "https://cdn" not in call
     assert "https://cdn.plot" not in page.replace("https://cdn.plot.ly/un/", "")

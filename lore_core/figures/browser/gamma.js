@@ -8,7 +8,7 @@ const STOP = "M3 3h10v10H3z";
 const PACE = 7;
 const QUIET_PACE = 1.5;
 /** Milliseconds after a key until the bandwidth is taken. */
-const PAUSE = 250;
+const PAUSE = 100;
 
 /** Build the slider; `on.move(position)` while it moves, `on.rest(number)` when it rests. */
 function gammaBar(on) {

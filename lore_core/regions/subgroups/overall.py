@@ -175,7 +175,7 @@ SMALL = 0.02
 #: Simulated models behind its p-value: enough to tell 1 in 1,000.
 _N_SIMULATED = 2000
 #: Steps of the grid of confidences: an outcome's variance hardly differs from one to the next.
-_GRID = 2000
+_GRID = 250
 #: Of more weighted rows than this only a quarter of the simulations are made.
 _MOST_DRAWN_OFTEN = 100_000
 
