@@ -235,8 +235,8 @@ def _local_parts(
     alone[nearest[1:][others[:-1]]] = 0.0
     even, signed, noise, alone = np.stack([even, signed, noise, alone])[:, np.argsort(order)]
     known = tuple(range(1 + len(maxima)))
-    patterns = [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
-    return errors, [*patterns, (alone, known[2:])][: len(patterns) + supported.any()]
+    shrunk = ((shrunk_gap(signed, b * noise), known) for b in _NOISE)
+    return errors, [(even, known[1:]), *shrunk, (alone, known[2:])]
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:

@@ -142,15 +142,14 @@ INTERCEPT = _OF_ONE_MODEL(
 )
 SLOPE = _OF_ONE_MODEL(
     name="calibration slope",
-    explanation="How much the log-odds of being right rise with those of the confidence: 1 if "
-    "calibrated, below 1 if confidences are too extreme.",
+    explanation="How log-odds of being right rise with the confidence's: below 1 if too extreme.",
     measure=lambda rows: rows.line[1][0],
     interval=lambda rows: rows.line[1][1:],
 )
 MULTICALIBRATION = Metric(
     name="multicalibration error",
-    explanation="The largest cumulative calibration error of all rows and of each group, in its "
-    "standard deviations: 1.6 on average for one that is calibrated, more for the largest of many.",
+    explanation="The largest cumulative error of all rows and of each group, in its standard "
+    "deviations: 1.6 on average if it alone is looked at and calibrated.",
     unit=SIGMAS,
     needs=("groups",),
     measure=lambda rows: rows.multicalibration,
