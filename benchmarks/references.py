@@ -249,8 +249,10 @@ MEASURES = (
     ("MCGrad", "ECE, 15 bins", "Rounding.", _mcgrad_ece),
     ("netcal", "ECE, 15 bins", "Rounding.", _netcal("ECE")),
     ("netcal", "MCE, 15 bins", "Rounding.", _netcal("MCE")),
-    ("torchmetrics", "ECE, 15 bins", "Single precision there, of borders too.", _torchmetrics("l1")),
-    ("torchmetrics", "MCE, 15 bins", "Single precision there, of borders too.", _torchmetrics("max")),
+    ("torchmetrics", "ECE, 15 bins", "Single precision there, of borders too.",
+     _torchmetrics("l1")),
+    ("torchmetrics", "MCE, 15 bins", "Single precision there, of borders too.",
+     _torchmetrics("max")),
     ("scikit-learn", "temperature", "1e-12 is added to every probability there; the loss of a row "
      "is capped at −log 1e-6 here: true classes of 61 rows of 20news have the probability 0.",
      _temperature),
