@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -16,7 +15,7 @@ from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
 from lore_core.inference.intervals import calibration_intervals
-from lore_core.metrics.catalogue import COMPARED, DESCRIBED
+from lore_core.metrics.catalogue import DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import mean_interval
@@ -77,6 +76,7 @@ def summarize(
     n_draws: int = 0,
     local_intervals: bool = True,
     local: LocalErrors | None = None,
+    details: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
@@ -102,14 +102,17 @@ def summarize(
         Simulate those of the local metrics too, which is slow on many rows.
     local : LocalErrors, optional
         Known local errors of these rows, bins and γ.
+    details : bool
+        Measure those too that compare nothing.
     """
     settings = (target, gamma, n_bins, binning, groups, min_group_size)
     known_local = [] if local is None else [local]
     rows = Measured(dataset, embedding, *settings, known_local=known_local)
-    values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
+    chosen = [m for m in DESCRIBED if rows.allows(m) and (details or m.compared)]
+    values = {m.name: m.measure(rows) for m in chosen}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
-    limits |= {m.name: m.interval(rows) for m in DESCRIBED if m.interval and rows.allows(m)}
+    limits |= {m.name: m.interval(rows) for m in chosen if m.interval}
     simulated = None
     if n_draws:
         simulated = calibration_intervals(
@@ -120,13 +123,10 @@ def summarize(
             random_state=random_state,
             progress=progress,
         )
-    known = [metric.name for metric in DESCRIBED if metric.name in limits]
+    known = [metric.name for metric in chosen if metric.name in limits]
     summary = Summary(
-        values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
-        details=pd.Series(
-            {m.name: values[m.name] for m in DESCRIBED if m.name in values and not m.compared},
-            dtype=np.float64,
-        ),
+        values=pd.Series({m.name: values[m.name] for m in chosen if m.compared}),
+        details=pd.Series({m.name: values[m.name] for m in chosen if not m.compared}, dtype=float),
         reliability=rows.reliability,
         local=None if embedding is None else rows.local_errors,
         n_rows=len(dataset),
