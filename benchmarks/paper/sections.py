@@ -287,7 +287,8 @@ def smooth(runs: RunsComparison) -> str:
 {tables.smooth_table(runs)}
 
 Not in the paper: this library's default ([how](method.md#lore-smooth)), fitted on the same maps and
-calibration rows with its own settings, {runs.n_runs} runs. NLL: temperature scaling {nll[0]}, LoRe
+calibration rows with its own settings, {runs.n_runs} runs; t-SNE is drawn anew, which moves its
+numbers from those above. NLL: temperature scaling {nll[0]}, LoRe
 (t-SNE) {nll[1]}, LoRe smooth {nll[2]} (t-SNE) and {nll[3]} (PCA); the worst group's gap in bins of
 10 rows or more: {worst[0]}, {worst[1]}, {worst[2]} and {worst[3]}."""
 
