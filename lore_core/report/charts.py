@@ -23,7 +23,7 @@ from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, rows_outline
 from lore_core.report.findings import Findings
 from lore_core.view import View
-from lore_core.view.scene import RESOLUTION, Scene
+from lore_core.view.scene import RESOLUTION, Scene, preview_rows
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
 _SCRIPT = "plotly.min.js"
@@ -175,25 +175,40 @@ def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
 def live_landscape(
     findings: Findings, still: LandscapePicture, progress: Progress | None = None
 ) -> LandscapePicture:
-    """Add to a landscape the fields of all rows and of a few confidence bins at every γ."""
+    """Add to a landscape the fields of all rows and of a few confidence bins at every γ.
+
+    Of very many rows they are made of a random sample, as those under the dashboard's slider.
+    """
     view, on = findings.view, findings.picture_map
-    table, points = reliability_of(view), view.points(on=on)
+    assert on is not None  # else there is no landscape
+    drawn, table, n_rows = preview_rows(view, on=on), reliability_of(view), len(view.evaluation)
     names: dict[int | None, str] = {None: "all confidences together", **_notable_bins(table)}
-    counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
+    counts: dict[int | None, int] = {None: n_rows, **dict(enumerate(table.count.tolist()))}
     gammas = tuple(sorted({*STORED_GAMMAS, view.gamma}))
     fields: dict[int | None, list[Field]] = {number: [] for number in names}
     for k, gamma in enumerate(gammas):
         tell(progress, k / len(gammas), f"landscape at γ = {gamma:g}")
-        at = view.with_(gamma=gamma)
+        at = drawn.view.with_(gamma=gamma)
         errors = errors_of(at)
         for number, of_bin in fields.items():
-            of_bin.append(field_of(at, errors, bin_index=number, on=on, resolution=RESOLUTION))
+            of_bin.append(
+                field_of(
+                    at,
+                    errors,
+                    bin_index=number,
+                    on=drawn.on,
+                    resolution=RESOLUTION,
+                    min_effective_size=drawn.min_effective_size,
+                )
+            )
     layers = []
     for number, of_bin in fields.items():
         what = "averages the local errors of the rows on it"
         if of_bin[0].exact:
             what = "shows the exact signed error there"
         note = f"{counts[number]:,} evaluation rows, {names[number]}; each point {what}."
+        if drawn.rows is not None:
+            note += f" Drawn from a random sample of {len(drawn.rows):,} rows."
         layers.append(Layer(names[number], tuple(of_bin), note, counts[number]))
     return replace(still, layers=tuple(layers), gammas=gammas, start=gammas.index(view.gamma))
 

@@ -222,7 +222,11 @@ def _vector(findings: Findings, progress: Progress | None) -> str | None:
     view = findings.view
     if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
         return None
-    if findings.for_figures and len(view.evaluation) > _MAX_ROWS_OF_VECTOR:
+    if len(view.evaluation) > _MAX_ROWS_OF_VECTOR:
+        findings.vector_sentence = (
+            "Not tested: it would be simulated for minutes on so many rows. The dashboard does so "
+            "for the target “whole vector”."
+        )
         return "Which class is most wrong is left out: simulating that on so many rows takes long."
     if view.dataset.weights is not None:
         findings.vector_sentence = VECTOR_COUNTS_ALIKE
