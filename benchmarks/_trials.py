@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from _bootstrap import middle, resampled
-from _worlds import World, blobs, calibrated, shift, slope
-from scipy import stats
+from _worlds import World, blobs, shift, slope
 
 import lore_core as lore
 from lore_core.kernel_sums import laplacian_means
@@ -14,8 +13,6 @@ from lore_core.metrics.local_error import scaled_bandwidth
 
 #: One seed's numbers, by what they are.
 Trial = Callable[..., dict[str, float]]
-ALPHAS = (0.05, 0.01, 0.001)
-RATES = (0.05, 0.1, 0.2)
 #: Seeds of simulations are so far from those of the worlds: with the same one both would be drawn
 #: from one stream of numbers and not be independent.
 APART = 1_000_000
@@ -36,36 +33,6 @@ def points(values: pd.Series) -> str:
     if known.empty:
         return "–"
     return f"{known.mean() * 100:+.1f}".replace("-", "−")
-
-
-def row_tests(seed: int, kind: str, gamma: float, n: int = 2000) -> dict[str, float]:
-    """Share of the rows of a calibrated world called significant, without adjustment."""
-    world = calibrated(seed, n, kind)
-    found = lore.local_significance(world.confidence, world.outcome, world.z, gamma=gamma)
-    p = found.p_value[found.tested]
-    tested = {"tested": float(found.tested.mean())}
-    if len(p) == 0:
-        return tested
-    normal = 2 * stats.norm.sf(np.abs(found.z[found.tested]))
-    return (
-        tested
-        | {f"{alpha}": float((p <= alpha).mean()) for alpha in ALPHAS}
-        | {f"normal {alpha}": float((normal <= alpha).mean()) for alpha in ALPHAS}
-    )
-
-
-def discoveries(seed: int, n: int, gap: float, gamma: float) -> dict[str, float]:
-    """False discovery proportion and power at each rate."""
-    world = blobs(seed, n, gap)
-    planted = world.gap > 0
-    found = lore.local_significance(world.confidence, world.outcome, world.z, n_bins=1, gamma=gamma)
-    result = {}
-    for q in RATES:
-        flagged = found.significant(q)
-        result[f"false {q}"] = float((flagged & ~planted).sum() / max(flagged.sum(), 1))
-        if planted.any():
-            result[f"power {q}"] = float(flagged[planted].mean())
-    return result
 
 
 def summary_tests(seed: int, n: int, gap: float) -> dict[str, float]:

@@ -22,7 +22,7 @@ from _report import markdown_table
 from _retraining import retraining_section
 from _supported import supported_section
 from _tails import tail_section
-from _trials import ALPHAS, RATES, Trial, discoveries, intervals, percent, row_tests, summary_tests
+from _trials import Trial, intervals, percent, summary_tests
 from _vectors import class_section, vector_section
 from _verdict_sections import (
     detectable_section,
@@ -53,58 +53,6 @@ class Simulations:
         label = " ".join(map(str, args))
         print(f"  {trial.__name__} {label}: {len(rows)} in {time.perf_counter() - started:.0f} s")
         return pd.DataFrame([row for row in rows if row])
-
-
-def row_section(run: Simulations) -> str:
-    """Single rows on calibrated data."""
-    rows = []
-    for kind in CONFIDENCES:
-        for gamma in (0.05, 0.2, 1.0):
-            found = run.run(row_tests, 200, kind, gamma)
-            cells = [kind, f"{gamma:g}", f"{found['tested'].mean() * 100:.1f}"]
-            for prefix in ("", "normal "):
-                cells += [
-                    percent(found.get(f"{prefix}{alpha}", pd.Series(dtype=float)), 2)
-                    for alpha in ALPHAS
-                ]
-            rows.append(cells)
-    head = ["confidence", "γ", "tested", *(f"p ≤ {a:g}" for a in ALPHAS)]
-    head += [f"normal tails, p ≤ {a:g}" for a in ALPHAS]
-    return f"""## One row at a time
-
-Calibrated data, 2,000 rows in the plane, 200 sets each: share of the tested rows (n_eff ≥ 10)
-whose p-value is so small, in %, ± its standard error over sets. Beside it plain normal tails of the
-same z, which are not used: far too many are small.
-
-{markdown_table(head, rows)}
-"""
-
-
-def discovery_section(run: Simulations) -> str:
-    """Many rows at once."""
-    rows = []
-    for n, gap, gamma in (
-        (1000, 0.0, 0.5), (1000, 0.2, 0.5), (4000, 0.0, 0.2), (4000, 0.2, 0.2), (4000, 0.0, 0.5),
-        (4000, 0.1, 0.5), (4000, 0.2, 0.5),
-    ):  # fmt: skip
-        found = run.run(discoveries, 200, n, gap, gamma)
-        cells = [f"{n:,}", f"{gap * 100:.0f}", f"{gamma:g}"]
-        for q in RATES:
-            cells += [percent(found[f"false {q}"])]
-            cells += [percent(found[f"power {q}"]) if gap else "–"]
-        rows.append(cells)
-    head = ["rows", "planted gap, points", "γ"]
-    for q in RATES:
-        head += [f"false, q = {q:g}", f"found, q = {q:g}"]
-    return f"""## Many rows at once
-
-Five normal blobs of standard deviation 1, too far apart to see each other; one, with 10 % of the
-rows, is overconfident. False: share of the significant rows that lie in a calibrated blob, at most
-q in expectation. Found: share of the planted rows that are significant. In %, 200 sets each, one
-confidence bin.
-
-{markdown_table(head, rows)}
-"""
 
 
 def summary_section(run: Simulations) -> str:
@@ -173,8 +121,6 @@ the truth is 0, where two tails of 2.5 % give 97.5 %.
 
 #: In the order of the page.
 SECTIONS = {
-    "rows": row_section,
-    "discoveries": discovery_section,
     "summaries": summary_section,
     "verdict": verdict_section,
     "power": power_section,

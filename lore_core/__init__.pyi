@@ -30,7 +30,6 @@ from .data.progress import Cancelled as Cancelled
 from .data.validation import InputError as InputError
 from .embedding import Embedding as Embedding, embed as embed
 from .inference.intervals import calibration_intervals as calibration_intervals
-from .inference.significance import local_significance as local_significance
 from .inference.simulation import (
     describe_maximum as describe_maximum,
     null_band as null_band,
@@ -66,7 +65,6 @@ from .recalibration.base import (
     load_recalibrator as load_recalibrator,
 )
 from .recalibration.classifier import LoReClassifier as LoReClassifier
-from .recalibration.group_wise import GroupWise as GroupWise
 from .recalibration.logistic import BetaCalibration as BetaCalibration, PlattScaling as PlattScaling
 from .recalibration.lore import LoRe as LoRe
 from .recalibration.registry import standard_recalibrators as standard_recalibrators
@@ -84,7 +82,6 @@ from .regions.enrichment import (
     describe_composition as describe_composition,
 )
 from .regions.field import error_field as error_field
-from .regions.rows import row_evidence as row_evidence
 from .regions.selection import Region as Region, region_report as region_report
 from .regions.subgroups.find import find_subgroups as find_subgroups
 from .regions.variables.gaps import gap_along as gap_along, rank_variables as rank_variables

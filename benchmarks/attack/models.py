@@ -26,12 +26,9 @@ def fitted() -> tuple[dict[str, bytes], lore.Dataset]:
     rng = np.random.default_rng(0)
     vectors = rng.dirichlet([2.0, 1.0, 1.0], 160)
     labels = np.array([rng.choice(3, p=p) for p in vectors])
-    rows = lore.Dataset(
-        vectors, labels, rng.normal(size=(160, 3)), groups={"site": rng.choice(["a", "b"], 160)}
-    )
+    rows = lore.Dataset(vectors, labels, rng.normal(size=(160, 3)))
     maps = lore.embed(rows.features, "pca", 2)
     made = [item.fit(rows, maps) for item in registry.offered_recalibrators()]
-    made.append(lore.GroupWise(lore.HistogramBinning(5), "site").fit(rows, maps))
     files = {item.label: item.to_bytes() for item in made}
     files["LoRe without rows"] = lore.LoRe(0.2, 3).fit(rows, maps).to_bytes(rows=False)
     return files, rows

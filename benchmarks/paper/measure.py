@@ -20,6 +20,8 @@ MAPS = {"tsne": "t-SNE", "pca": "PCA"}
 #: Confidence bins of a group with fewer rows are left out of the second maximum over groups.
 ENOUGH_ROWS = 10
 SUPPORTED = f"{MAX_GROUPWISE}, bins of {ENOUGH_ROWS}+ rows"
+#: In place of a map: fitted for each group alone that has so many calibration rows.
+BY_GROUP, ENOUGH_TO_FIT = "groups", 20
 #: Bandwidths of every curve; also where "how often is LoRe lowest" is counted.
 GAMMAS = lore.metrics.default_gammas(30)
 
@@ -88,7 +90,7 @@ def methods(setting: Setting) -> list[tuple[lore.Recalibrator, str | None]]:
     ]
     if setting.group_column is not None:
         found += [
-            (lore.GroupWise(method, setting.group_column), None)
+            (method, BY_GROUP)
             for method in (lore.TemperatureScaling(), lore.HistogramBinning(bins))
         ]
     for label, name in ((pub.LORE_TSNE, "tsne"), (pub.LORE_PCA, "pca")):
@@ -127,9 +129,29 @@ def recalibrated(
     rows = dataset.in_split("calibration")
     after = {}
     for method, name in chosen(setting):
+        if name == BY_GROUP:
+            made = group_wise(method, str(setting.group_column), calibration, evaluation)
+            after[f"{method.label}, group-wise"] = made
+            continue
         fit, use = (None, None) if name is None else (maps[name][rows], maps[name][~rows])
         after[method.label] = method.fit(calibration, fit).recalibrate(evaluation, use)
     return after
+
+
+def group_wise(
+    method: lore.Recalibrator, column: str, calibration: lore.Dataset, evaluation: lore.Dataset
+) -> lore.Dataset:
+    """Fit a method for each group alone (Luo et al. 2022, section 5.2), for others on all rows."""
+    assert calibration.groups is not None  # the column is one of them
+    assert evaluation.groups is not None
+    known, new = (of[column].astype(str) for of in (calibration.groups, evaluation.groups))
+    after = method.clone().fit(calibration).recalibrate(evaluation).probabilities.copy()
+    for group, n_rows in known.value_counts().items():
+        own, here = (np.asarray(names == group) for names in (known, new))
+        if n_rows >= ENOUGH_TO_FIT and here.any():
+            fitted = method.clone().fit(calibration.rows(own))
+            after[here] = fitted.recalibrate(evaluation.rows(here)).probabilities
+    return evaluation.with_probabilities(after)
 
 
 def metrics_of(

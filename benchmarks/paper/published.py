@@ -12,8 +12,7 @@ TS = lore.TemperatureScaling.label
 HB = lore.HistogramBinning.label
 IR = lore.IsotonicRegression.label
 MMCE = lore.MMCEOptimization.label
-GROUP_TS = lore.GroupWise(lore.TemperatureScaling()).label
-GROUP_HB = lore.GroupWise(lore.HistogramBinning()).label
+GROUP_TS, GROUP_HB = (f"{method}, group-wise" for method in (TS, HB))
 LORE_TSNE = "LoRe (t-SNE)"
 LORE_PCA = "LoRe (PCA)"
 

@@ -29,7 +29,6 @@ class FitOptions:
     map_: str | None
     gamma: float
     bins: int
-    group: str | None
     roles: tuple[str, ...]
     without_rows: bool
     fit_rows: int
@@ -78,7 +77,6 @@ class FitOptions:
     help="Bandwidth of lore; the other local methods choose their own.",
 )
 @click.option("--bins", type=click.IntRange(min=1), default=N_BINS, help="Confidence bins.")
-@click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")
 @column_option
 @click.option("--save", metavar="M.LORE", help="Where to save what was fitted.")
 @click.option(
@@ -210,8 +208,6 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
     made = named_recalibrator(options.method, options.gamma, options.bins)
-    if options.group is not None:
-        made = lore.GroupWise(made, options.group)
     embedding = None
     if made.needs_embedding:
         if rows.features is None:

@@ -71,7 +71,7 @@ def confidence_difference(
     before, after = (
         rows.with_probabilities(
             Predictor(method).predict(
-                rows.probabilities, rows.features, rows.groups, predictions=rows.predictions
+                rows.probabilities, rows.features, predictions=rows.predictions
             )
         )
         for method in (exact, shipped)

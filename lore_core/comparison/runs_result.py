@@ -1,7 +1,5 @@
 """Means, standard deviations and differences of methods over runs of one experiment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The confidence from which rows are answered, with a guaranteed error rate: numpy alone."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,6 @@ from lore_core.data.validation import as_confidence, as_probabilities, check_len
 
 #: Map name (None: the only or first) and dimensions d, to coordinates (n, d).
 Place = Callable[[str | None, int], Floats]
-#: Group columns (None: the only ones) to one group name a row, shape (n,).
-Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,6 @@ class Rows:
     probabilities: Floats  #: (n, K); checked, divided by row sums
     predicted: Ints  #: (n,); predicted classes, whatever the largest probability
     place: Place  #: Coordinates on a map
-    groups: Groups  #: Group of each row
     features: NDArray[np.floating[Any]] | None = None  #: (n, p); for methods that use them
     name: str = "rows"  #: In errors
 
@@ -49,7 +46,6 @@ class Rows:
             as_probabilities(self.probabilities[chosen]),
             self.predicted[chosen],
             lambda name, dimensions: self.place(name, dimensions)[chosen],
-            lambda columns: self.groups(columns)[chosen],
             None if self.features is None else self.features[chosen],
             self.name,
         )

@@ -4,7 +4,6 @@ from .intervals import (
     affordable_intervals as affordable_intervals,
     calibration_intervals as calibration_intervals,
 )
-from .significance import Significance as Significance, local_significance as local_significance
 from .simulation import (
     NullBand as NullBand,
     NullErrors as NullErrors,

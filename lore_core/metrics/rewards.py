@@ -1,7 +1,5 @@
 """Is it worth it to answer? Rewards at given costs, and thresholds for a given error rate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Join files of images, texts or metadata to predictions, by an id column or row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

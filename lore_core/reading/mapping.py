@@ -57,7 +57,7 @@ class ColumnMapping:
         The rows' own identifiers; the first metadata column.
     text : str, optional
         A column of texts, kept as metadata; the features, if there are no others
-        (:class:`~lore_core.data.texts.TextFeatures`). Never guessed.
+        (:func:`~lore_core.data.with_text_features`). Never guessed.
     weight : str, optional
         Weights of rows; rows of weight 0 are left out. The name ``weight`` is not guessed: it may
         be in kilograms.

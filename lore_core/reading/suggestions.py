@@ -1,7 +1,5 @@
 """Other mappings of a file that cannot be read as it is: each was tried and reads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -11,7 +11,6 @@ from .base import (
     load_recalibrator as load_recalibrator,
 )
 from .boosting import BoostingRecalibration as BoostingRecalibration
-from .group_wise import GroupWise as GroupWise
 from .logistic import (
     BetaCalibration as BetaCalibration,
     LogisticRecalibration as LogisticRecalibration,

@@ -51,7 +51,6 @@ class Recalibrator(ABC):
     color: int | None = None
     needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
     needs_features: bool = False  #: Whether they need the rows' features themselves
-    needs_groups: bool = False  #: Whether they need the names of the rows' groups
     #: Whether rows count by their weights in ``fit``; else weighted rows are refused.
     takes_weights: bool = False
     #: What the numbers of its state are called in the list of a file's contents.
@@ -160,45 +159,23 @@ class Recalibrator(ABC):
         return ""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return parameters with their values; ``deep``: also those of recalibrators among them."""
-        params = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        nested = {
-            f"{name}__{inner}": setting
-            for name, value in params.items()
-            if deep and isinstance(value, Recalibrator)
-            for inner, setting in value.get_params().items()
-        }
-        return params | nested
+        """Return parameters with their values."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters, nested ones as ``base__bounds=…``, but not what was fitted."""
-        settings = self.get_params(deep=False)
-        own_label = self.label != type(self)(**settings).label
-        # The outer ones first: a nested name means the new recalibrator.
-        for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
-            outer, nested, inner = name.partition("__")
-            if outer not in settings or (nested and not isinstance(settings[outer], Recalibrator)):
-                known = ", ".join(map(repr, self.get_params())) or "none"
-                raise InputError(
-                    f"'{name}' must be a parameter of {type(self).__name__}, which has: {known}."
-                )
-            if nested:
-                settings[outer].set_params(**{inner: value})
-            else:
-                settings[outer] = value
-        changed = vars(type(self)(**settings))
-        if own_label:
-            changed.pop("label", None)
-        vars(self).update(changed)
+        """Change parameters, but not what was fitted."""
+        settings = self.get_params()
+        for name in params.keys() - settings.keys():
+            known = ", ".join(map(repr, settings)) or "none"
+            raise InputError(
+                f"'{name}' must be a parameter of {type(self).__name__}, which has: {known}."
+            )
+        vars(self).update(vars(type(self)(**settings | params)))
         return self
 
     def clone(self) -> Self:
         """Return the same method with the same settings, not fitted."""
-        params = {
-            name: value.clone() if isinstance(value, Recalibrator) else value
-            for name, value in self.get_params(deep=False).items()
-        }
-        return self.restored(params, None, label=self.label, n_rows=0)
+        return self.restored(self.get_params(), None, label=self.label, n_rows=0)
 
     def __sklearn_clone__(self) -> Self:
         return self.clone()
@@ -273,9 +250,7 @@ class Recalibrator(ABC):
                     "few numbers, such as temperature scaling."
                 )
         of_cells, cell = self.in_cells(state, size)
-        made = self.restored(
-            self.get_params(deep=False), of_cells, label=self.label, n_rows=self.n_rows_
-        )
+        made = self.restored(self.get_params(), of_cells, label=self.label, n_rows=self.n_rows_)
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
 
@@ -379,7 +354,7 @@ def _parts_of(method: Recalibrator) -> dict[str, Any]:
         "class": name,
         "label": method.label,
         "calibration_rows": method.n_rows_,
-        "settings": method.get_params(deep=False),
+        "settings": method.get_params(),
         "state": method._state,
     }
 

@@ -25,7 +25,7 @@ from lore_core.data.estimator import class_margins, feature_columns
 from lore_core.data.probabilities import softmax
 from lore_core.data.validation import InputError, as_vector, check_lengths, check_rows
 from lore_core.embedding import Embedding, embed
-from lore_core.recalibration import GroupWise, Recalibrator, SmoothLoRe, TemperatureScaling
+from lore_core.recalibration import Recalibrator, SmoothLoRe, TemperatureScaling
 
 #: Rows to fit a classifier on, and rows it then predicts.
 Split = tuple[Ints, Ints]
@@ -41,8 +41,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         is, and all rows of ``fit`` calibrate, whatever ``cv`` is. By default a logistic regression.
     recalibrator : Recalibrator, optional
         By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied. Grids search its parameters
-        as ``recalibrator__gamma``. :class:`~lore_core.recalibration.GroupWise` finds its ``column``
-        in a DataFrame ``X``.
+        as ``recalibrator__gamma``.
     feature_map : "pca", "identity", "tsne" or "umap"
         Map on which rows are near each other, fitted on the rows of ``fit`` without their labels.
     n_components : int
@@ -206,7 +205,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                     random_state=self.random_state,
                 ).rows(rows)
             table = table[rows]
-        calibration = self._dataset(scores, labels, table, _groups(method, X, rows), row_weights)
+        calibration = self._dataset(scores, labels, table, row_weights)
         self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
         return self
 
@@ -355,7 +354,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         scores: Floats,
         labels: ArrayLike,
         features: Floats | None,
-        groups: Any,
         weights: Floats | None = None,
     ) -> Dataset:
         scale = self.margin_scale_
@@ -363,7 +361,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             scores if scale is None else softmax(scores / scale),
             labels,
             features,
-            groups,
             class_names=[str(name) for name in self.classes_],
             name=type(self.estimator_).__name__,
             feature_names=None if features is None else self._feature_names,
@@ -376,7 +373,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         method = self.recalibrator_
         scores = self._scores(self.estimator_, X)
         table = None if method.is_global else self._features(X)
-        rows = self._dataset(scores, np.zeros(len(scores)), table, _groups(method, X))
+        rows = self._dataset(scores, np.zeros(len(scores)), table)
         points = None
         if self.embedding_ is not None and table is not None:
             points = self.embedding_.transform(table)
@@ -403,17 +400,6 @@ def _numbers(columns: Any) -> Floats:
             f"({error}). Pass a transformer or a function."
         ) from error
     return table.reshape(len(table), -1)
-
-
-def _groups(method: Recalibrator, X: Any, rows: Ints | slice = slice(None)) -> Any:
-    """Return the columns of a DataFrame that a group-wise recalibrator needs, by name."""
-    if not isinstance(method, GroupWise) or not hasattr(X, "columns"):
-        return None
-    columns = {str(name): name for name in X.columns}
-    names = list(columns) if method.columns is None else method.columns
-    if not set(names) <= set(columns):
-        names = list(columns)  # The recalibrator says which one is missing.
-    return {name: np.asarray(X[columns[name]])[rows] for name in names}
 
 
 def _margin_temperature(margins: Floats, labels: Ints, weights: Floats | None) -> float:

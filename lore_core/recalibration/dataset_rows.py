@@ -1,4 +1,4 @@
-"""What recalibrators see of a dataset: its rows, their places and groups, and the maps of a fit."""
+"""What recalibrators see of a dataset: its rows and their places, and the maps of a fit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number
-from lore_core.data.validation import (
-    InputError,
-    OnMaps,
-    as_coordinates,
-    as_group_labels,
-    check_lengths,
-)
+from lore_core.data.validation import InputError, OnMaps, as_coordinates, check_lengths
 from lore_core.embedding.result import MAPS, Embedding, chosen_map, maps_by_name
 from lore_core.recalibration.cells import means_of, sizes_of
 
@@ -39,11 +33,10 @@ class FittedMap(TypedDict):
 
 @dataclass(frozen=True)
 class FittedOn:
-    """Names of the calibration rows' classes, features and groups, and their feature maps."""
+    """Names of the calibration rows' classes and features, and their feature maps."""
 
     class_names: tuple[str, ...]  #: In the order of the probabilities
     feature_names: tuple[str, ...]  #: In the order of the features; empty where there were none
-    group_columns: tuple[str, ...]  #: The dataset's group columns
     feature_maps: tuple[FittedMap, ...]
     #: Rows (or cells) that learned maps place new ones between.
     known_rows: Annotated[int, Number(0, whole=True)]
@@ -51,11 +44,9 @@ class FittedOn:
     @classmethod
     def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
         """Collect the names of a dataset and the maps of an embedding."""
-        groups = calibration.groups
         return cls(
             class_names=calibration.class_names,
             feature_names=calibration.feature_labels,
-            group_columns=() if groups is None else tuple(map(str, groups.columns)),
             feature_maps=tuple(
                 {
                     "name": name,
@@ -100,7 +91,7 @@ class FittedOn:
 
 
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
-    """Return rows without labels; coordinates and groups are looked up lazily."""
+    """Return rows without labels; coordinates are looked up lazily."""
 
     @cache
     def coordinates(name: str | None, dimensions: int) -> Floats:
@@ -113,12 +104,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
         return points
 
     return Rows(
-        dataset.probabilities,
-        dataset.predictions,
-        coordinates,
-        lambda columns: group_names(dataset, columns),
-        dataset.features,
-        dataset.name,
+        dataset.probabilities, dataset.predictions, coordinates, dataset.features, dataset.name
     )
 
 
@@ -149,18 +135,3 @@ def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method
     points = as_coordinates(chosen_map(embedding, name))
     check_lengths(embedding=points, dataset=dataset)
     return points
-
-
-def group_names(dataset: Dataset, columns: Sequence[str] | None) -> NDArray[np.object_]:
-    """Return the group of every row, intersected over columns. None: the only column."""
-    frame = dataset.groups
-    if frame is None:
-        raise InputError(f"GroupWise needs the group of every row; '{dataset.name}' has no groups.")
-    known = [str(name) for name in frame.columns]
-    if columns is None and len(known) > 1:
-        raise InputError(f"'column' must name one of the group columns {known}; got None.")
-    wanted = known if columns is None else list(columns)
-    missing = [name for name in wanted if name not in known]
-    if missing or not wanted:
-        raise InputError(f"'column' must name group columns of {known}; got {missing or wanted!r}.")
-    return as_group_labels(frame[wanted].to_numpy())

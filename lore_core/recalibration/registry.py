@@ -113,9 +113,8 @@ METHODS = {
         standard=False,
     ),
 }
-_ADDRESSES = (*(method.address for method in METHODS.values()), "group_wise:GroupWise")
 #: Address of each class that a file can hold, by its name.
-SAVED = {address.partition(":")[2]: address for address in _ADDRESSES}
+SAVED = {method.address.partition(":")[2]: method.address for method in METHODS.values()}
 
 
 def class_at(address: str) -> type[Recalibrator]:

@@ -14,10 +14,8 @@ from .region_recalibration import (
     recalibrate_region as recalibrate_region,
 )
 from .rows import (
-    RowEvidence as RowEvidence,
     class_positions as class_positions,
     drawn_rows as drawn_rows,
-    row_evidence as row_evidence,
     row_table as row_table,
     rows_with as rows_with,
     telling_column as telling_column,

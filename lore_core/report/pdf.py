@@ -1,7 +1,5 @@
 """report.pdf: what the page says, its figures and tables, set on paper."""
 
-from __future__ import annotations
-
 import io
 import re
 from base64 import b64decode

@@ -13,7 +13,6 @@ from lore_core.data.rules import words_of
 from lore_core.embedding.result import Embedding, LinearMap, NeighbourMap
 from lore_core.recalibration.base import Recalibrator, load_recalibrator
 from lore_core.recalibration.cells import rounded
-from lore_core.recalibration.group_wise import GroupWise
 
 
 @dataclass(frozen=True)
@@ -84,11 +83,7 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
         if item["map"] is not None:
             held += _of_map(item["map"], method)
     cells = _cells_of(method)
-    words = (
-        (on.class_names, "classes"),
-        (on.feature_names, "features"),
-        (on.group_columns, "columns of groups"),
-    )
+    words = ((on.class_names, "classes"), (on.feature_names, "features"))
     if method.answer_threshold is not None:
         held.append(Held(f"when to abstain. {method.answer_threshold.sentence}"))
     names = " and ".join(f"{word} ({len(known):,})" for known, word in words if known)
@@ -114,15 +109,10 @@ def _who(method: Recalibrator) -> str:
 
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
     state = method.state()
-    if isinstance(method, GroupWise):
-        sizes = method.sizes_.values()
-        what = f"names of {len(sizes):,} groups, and the calibration rows of each"
-        yield Held(f"{inside}{what}", single_rows=1 in sizes)
-    else:
-        yield Held(f"{inside}{method.numbers_in_words}")
+    yield Held(f"{inside}{method.numbers_in_words}")
     listed: list[NDArray[Any]] = []
     for name, array in _arrays(state):
-        # Without a base the rest are outcomes; and nothing is listed once.
+        # (Empty ones of a shape are listed once.)
         if not any(_is_same(array, other) for other in listed):
             listed.append(array)
             what, single = _disclosed(name, array, state, method)

@@ -45,7 +45,6 @@ class _Columns:
     probabilities: tuple[str, ...]
     second: int | None
     features: tuple[str, ...]
-    groups: tuple[str, ...]
     prediction: bool
 
 
@@ -63,12 +62,12 @@ def recalibrate_file(
 
     ``model``: a saved recalibrator, or a fitted one. ``source``: ``.parquet`` or ``.csv`` with
     ``p_<class>`` (of two classes that of the second is enough, also as ``p``, ``prob``, ``proba``
-    or ``probability``) or ``confidence`` and ``prediction``, and the features and group columns
-    that the model needs. ``prediction`` is optional beside ``p_<class>``. ``target``: where to, of
-    the same kind; an existing file is replaced at the end, or stays if anything fails.
-    ``chunk_rows``: rows in memory at a time. ``suffix``: added to the new columns ``p_<class>`` and
-    ``confidence``; without one they replace the old. ``metadata``: for a Parquet file.
-    ``progress``: called with the share done and a short message; may raise to stop.
+    or ``probability``) or ``confidence`` and ``prediction``, and the features that the model
+    needs. ``prediction`` is optional beside ``p_<class>``. ``target``: where to, of the same kind;
+    an existing file is replaced at the end, or stays if anything fails. ``chunk_rows``: rows in
+    memory at a time. ``suffix``: added to the new columns ``p_<class>`` and ``confidence``; without
+    one they replace the old. ``metadata``: for a Parquet file. ``progress``: called with the share
+    done and a short message; may raise to stop.
 
     Returns the rows written; order and all other columns are those of ``source``. The predicted
     class stays, even where another one becomes more probable; a column ``prediction`` is added
@@ -152,13 +151,10 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
         raise _lacks(file, what, [name for name in classes if name not in names])
     wanted = predictor.feature_names if predictor.needs_features else ()
     features = tuple(name if name in names else f"f_{name}" for name in wanted)
-    groups = predictor.group_columns if predictor.needs_groups else ()
     if missing := [name for name in features if name not in names]:
         what = f"the {len(features):,} features the recalibrator was fitted on"
         raise _lacks(file, what, [name.removeprefix("f_") for name in missing])
-    if missing := [name for name in groups if name not in names]:
-        raise _lacks(file, "the group columns of the fit", missing)
-    return _Columns(probabilities, second, features, groups, prediction)
+    return _Columns(probabilities, second, features, prediction)
 
 
 def _lacks(file: str, what: str, missing: Sequence[str]) -> InputError:
@@ -179,8 +175,7 @@ def _recalibrated(
     features = None
     if columns.features:
         features = np.column_stack([_numbers(chunk, name) for name in columns.features])
-    groups = {name: list(map(str, chunk.column(name).to_pylist())) for name in columns.groups}
-    new = predictor.predict(given, features, groups or None, predictions=predicted)
+    new = predictor.predict(given, features, predictions=predicted)
     if predicted is None:
         predicted = given.argmax(axis=1).astype(np.int64)
     made: dict[str, NDArray[Any]] = {}

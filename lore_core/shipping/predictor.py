@@ -1,12 +1,11 @@
 """A saved recalibrator as a function of arrays, with numpy alone."""
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats
 from lore_core.data.errors import listed
@@ -14,7 +13,6 @@ from lore_core.data.rows import Place, Rows
 from lore_core.data.validation import (
     InputError,
     as_coordinates,
-    as_group_labels,
     as_labels,
     as_probabilities,
     check_lengths,
@@ -42,10 +40,8 @@ class Predictor:
         In the order of the probabilities.
     feature_names : tuple of str
         In the order of the features.
-    group_columns : tuple of str
-        Group columns the rows must have; may be empty.
-    needs_features, needs_groups : bool
-        What :meth:`predict` needs beside probabilities.
+    needs_features : bool
+        Whether :meth:`predict` needs features beside probabilities.
     answer_threshold : AnswerThreshold or None
         Which rows are not answered (``abstains(confidence)``), and what that guarantees.
 
@@ -67,11 +63,7 @@ class Predictor:
         self.label, self.answer_threshold = recalibrator.label, recalibrator.answer_threshold
         self.class_names = on.class_names
         self.feature_names = on.feature_names
-        self.needs_groups = recalibrator.needs_groups
         self.needs_features = bool(self._maps) or recalibrator.needs_features
-        self.group_columns: tuple[str, ...] = ()
-        if self.needs_groups:
-            self.group_columns = tuple(recalibrator.state()["columns"] or on.group_columns)
 
     @classmethod
     def load(cls, source: str | Path | bytes | BinaryIO, *, key: bytes | None = None) -> Self:
@@ -85,7 +77,6 @@ class Predictor:
         self,
         probabilities: ArrayLike,
         features: ArrayLike | None = None,
-        groups: Any = None,
         *,
         predictions: ArrayLike | None = None,
         coordinates: Any = None,
@@ -98,8 +89,6 @@ class Predictor:
             The classifier's; a vector is P(y = 1) of two classes.
         features : array-like of shape (n, p), optional
             For local methods: in the order of ``feature_names``.
-        groups : array-like of shape (n,) or (n, g), or dict or DataFrame, optional
-            For group-wise methods: group names, in the order of ``group_columns`` or by column.
         predictions : array-like of shape (n,), optional
             Predicted classes, where they are not the most probable ones.
         coordinates : array-like of shape (n, d), or dict of those by name, optional
@@ -129,31 +118,9 @@ class Predictor:
             given,
             predicted,
             self._places(features, coordinates, len(given)),
-            lambda _columns: self._names(groups, len(given)),
             None if features is None else np.asarray(features),
         )
         return self._recalibrator.applied_to(rows).probabilities
-
-    def _names(self, groups: Any, n: int) -> NDArray[np.object_]:
-        wanted = self.group_columns
-        if groups is None:
-            raise InputError(
-                f"'groups' must be given for each row ({', '.join(wanted) or 'one column'})."
-            )
-        if isinstance(groups, Mapping) or hasattr(groups, "columns"):
-            missing = [name for name in wanted if name not in groups]
-            if missing:
-                raise InputError(f"'groups' must have the columns {list(wanted)}; no {missing}.")
-            array = np.column_stack([np.asarray(groups[name], dtype=object) for name in wanted])
-        else:
-            array = np.asarray(groups, dtype=object)
-            array = array[:, None] if array.ndim == 1 else array
-            if array.ndim != 2 or array.shape[1] != max(len(wanted), 1):
-                raise InputError(
-                    f"'groups' must have one column for each of {list(wanted)}; got {array.shape}."
-                )
-        check_lengths(probabilities=np.empty(n), groups=array)
-        return as_group_labels(array)
 
     def _places(self, features: Any, coordinates: Any, n: int) -> Place:
         """Return the function from a map's name to coordinates, each computed once."""

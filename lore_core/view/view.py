@@ -125,10 +125,10 @@ class View:
         """Return the calibration rows on a map: what methods are fitted on, and saved with."""
         return embedding.rows(self.dataset.in_split(CALIBRATION))
 
-    def as_new(self, embedding: Embedding, chosen: slice = slice(None)) -> Embedding:
+    def as_new(self, embedding: Embedding) -> Embedding:
         """Return evaluation rows of a map where a saved method would place rows like them."""
         calibration, evaluation = map(self.dataset.in_split, (CALIBRATION, EVALUATION))
-        return embedding.as_new(np.flatnonzero(evaluation)[chosen], among=calibration)
+        return embedding.as_new(np.flatnonzero(evaluation), among=calibration)
 
     @property
     def points_if_any(self) -> Floats | None:

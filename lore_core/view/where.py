@@ -22,7 +22,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.regions.rows import RowEvidence, nearest_rows, row_evidence
+from lore_core.regions.rows import nearest_rows
 from lore_core.regions.subgroups import verdict
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Against, Overall, overall_gap
@@ -235,18 +235,6 @@ def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
     inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
     _, nearest = nearest_rows(view.points(), view.points(CALIBRATION), 1)
     return np.asarray(inside[nearest[:, 0]])
-
-
-def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
-    """Return rows that weigh most behind an evaluation row; calibration rows as in LoRe."""
-    points, behind = view.points(), dict[str, Any]()
-    if by_calibration:
-        points = points.copy()
-        chosen = slice(row, row + 1)
-        points[chosen] = view.as_new(view.embedding, chosen).coordinates
-        behind = {"calibration": view.calibration}
-        behind["calibration_embedding"] = view.points(CALIBRATION)
-    return row_evidence(view.evaluation, points, row, target=view.target, **view.local, **behind)
 
 
 def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:

@@ -1,7 +1,5 @@
 """Bandwidth: which γ?"""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

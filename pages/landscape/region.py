@@ -33,16 +33,14 @@ from lore_core.view.view import scored
 from pages.shared import compute
 from pages.shared.cells import count_column, estimates, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import one_of
 from pages.shared.header import plain
-from pages.shared.rows import add_images, pick_row, picked_row, show_row, show_rows
+from pages.shared.rows import pick_row, picked_row, show_row, show_rows
 from pages.shared.session import name_in_link
 from pages.shared.subgroups import Chosen, forget_subgroup
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
 _REGION, _PARAMETER = "_region", "region"
-_ERROR, _ANSWER = "its local error", "LoRe's answer"
 ASKED = "find"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
@@ -269,7 +267,7 @@ def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
 
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
-    """List the worst rows, the picked one beside them, and below it the rows behind its error."""
+    """List the worst rows, and the picked one beside them."""
     dataset, gamma = view.evaluation, view.gamma
     if len(worst) == 0:
         st.caption(
@@ -289,53 +287,3 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marke
         picked = picked_row(dataset)
         shown = int(worst[0]) if picked is None else picked
         show_row(dataset, shown, errors)
-    _show_evidence(view, shown)
-
-
-def _show_evidence(view: View, row: int) -> None:
-    """Show which rows are behind a row's local error, or behind what LoRe would say instead."""
-    head, choice = st.columns([3, 1.4], vertical_alignment="bottom")
-    head.markdown(f"**Evidence for row {row}**")
-    # LoRe corrects the top label, from calibration rows; without those only the error is left.
-    offered = [_ERROR]
-    if view.target == TOP_LABEL and view.calibration is not None:
-        offered.append(_ANSWER)
-    wanted = one_of(
-        "Rows behind",
-        offered,
-        key="rows_behind",
-        help="The local error is a weighted mean over evaluation rows; LoRe's answer is the "
-        "weighted accuracy of calibration rows. Both only over rows in the same confidence bin.",
-        into=choice,
-    )
-    by_calibration = wanted == _ANSWER and _ANSWER in offered
-    found = compute.evidence(view, row, by_calibration=by_calibration)
-    st.markdown(plain(found.sentence))
-    if found.n_rows == 0:
-        return
-    source = (view.calibration if by_calibration else None) or view.evaluation
-    table = in_hundredths(found.neighbours, "share", "cumulative", "confidence")
-    number = st.column_config.NumberColumn
-    columns: dict[str, Any] = {
-        "row": number("row", help=f"Row number among the {found.source} rows."),
-        "share": st.column_config.ProgressColumn(
-            "weight",
-            format="%.1f %%",
-            min_value=0.0,
-            max_value=max(float(table["share"].max()), 1e-7),
-            help="Its share of all weight in this mean.",
-        ),
-        "cumulative": share_column("together", 0, help="The share of this row and all above it."),
-        "distance": number(
-            "distance",
-            format="%.3g",
-            help=f"Mean absolute difference of the coordinates; over γ = {view.gamma:g} the weight "
-            "falls to 37 %.",
-        ),
-        "confidence": share_column("confidence"),
-        "right": st.column_config.CheckboxColumn("right"),
-    }
-    columns |= add_images(table, source, table["row"].to_numpy())
-    st.dataframe(
-        table, hide_index=True, height="content", column_config=columns, key="evidence_rows"
-    )

@@ -1,7 +1,5 @@
 """Overview: is the model calibrated, what would a global fix leave, and where?"""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

@@ -140,7 +140,6 @@ suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "ma
 _halves = _cached(4, False, "target", "seed")(where.view_halves)
 telling_column = _cached(16, False)(regions.telling_column)
 matching_rows = _cached(16, False)(regions.rows_with)
-evidence = _cached(64, False, *_LOCAL)(where.evidence_of)
 chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
 ranking = _cached(32, "Looking along every column …", "target")(where.ranking_of)
 along = _cached(64, False, "target")(where.along_of)

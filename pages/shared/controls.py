@@ -1,7 +1,5 @@
 """The settings all pages share, in the link and kept across pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Scheduler: slots for pages that run at once, and work for when none runs."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Subgroups of a view on every page: found, chosen, named in the link, and drawn on a small map."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

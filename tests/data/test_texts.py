@@ -13,7 +13,7 @@ from lore_core.data.atomic_files import replaced_at_once, write_bytes
 from lore_core.data.dataset import Dataset
 from lore_core.data.export_text import FORMULAS_VARIABLE, csv_text
 from lore_core.data.number_text import NATS, PERCENT, POINTS
-from lore_core.data.texts import TextFeatures, with_text_features
+from lore_core.data.texts import with_text_features
 from lore_core.data.validation import InputError
 from lore_core.figures.export import chart_csv
 
@@ -86,7 +86,10 @@ def test_by_definition():
     places = left[:, :3] * size[:3]
     norm = np.linalg.norm(places, axis=1, keepdims=True)
     places = np.divide(places, norm, out=np.zeros_like(places), where=norm > 1e-9)
-    made = TextFeatures(3).fit(_TEXTS).transform(_TEXTS)
+    data = Dataset(
+        [[0.2, 0.8]] * 6, [0, 1] * 3, metadata=pd.DataFrame({"text": [*_TEXTS[:5], None]})
+    )
+    made = with_text_features(data, "text", 3).features
     np.testing.assert_allclose(made @ made.T, places @ places.T, atol=1e-5)
     np.testing.assert_array_equal(made[-1], 0)  # no word of it is known
 
@@ -105,15 +108,14 @@ def test_learnt_from_calibration_rows_alone():
 
 
 def test_refusals():
-    data = Dataset([[0.2, 0.8]] * 2, [0, 1], metadata=pd.DataFrame({"age": [1, 2]}))
+    table = pd.DataFrame({"age": [1, 2], "text": ["one", "other"]})
+    data = Dataset([[0.2, 0.8]] * 2, [0, 1], metadata=table)
     with pytest.raises(InputError, match="must have a text column 'question'; it has none"):
         with_text_features(data, "question")
     with pytest.raises(InputError, match="'age' must hold texts; it holds int64"):
         with_text_features(data, "age")
     with pytest.raises(InputError, match="hardly two of the 2 texts share a word"):
-        TextFeatures().fit(["one", "other"])
-    with pytest.raises(InputError, match="Call fit first"):
-        TextFeatures().transform(["one"])
+        with_text_features(data, "text")
 
 
 def write_half(place):

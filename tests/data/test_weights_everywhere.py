@@ -155,7 +155,6 @@ OTHERWISE = {
     "overall_gap": call(regions.overall_gap, get=attrgetter("gap_p")),
     "rank_variables": lambda r: lore.rank_variables(r).select_dtypes("number"),
     "recalibrate_region": region_recalibrated,
-    "row_evidence": lambda r: lore.row_evidence(r, r.features, 3).accuracy,
     # (Neighbours are counted off: of repeated rows the same share is other rows.)
     "smooth_gap": call(regions.smooth_gap, lambda r: r.features[:, 0], get=GAP),
     "suggest_bandwidth": call(lore.suggest_bandwidth, z, [0.1, 0.5, 2.0], get=attrgetter("loss")),

@@ -87,40 +87,6 @@ def test_notebook(tmp_path, capsys):
     assert (tmp_path / "landscape.csv").stat().st_size > 1000
 
 
-def test_chance_is_computed_as_written(sample):
-    c, a, z = (values[:60] for values in sample)
-    n, gamma = len(c), 0.7
-    k = np.exp(-np.abs(z[:, None] - z[None]).sum(axis=2) / (2 * gamma))
-    signed = k @ (c - a) / k.sum(axis=1)
-    size = k.sum(axis=1) ** 2 / (k**2).sum(axis=1)
-    v = c * (1 - c)
-    error = np.sqrt(k**2 @ v / k.sum(axis=1) ** 2)
-    third = k**3 @ (v * (2 * c - 1)) / k.sum(axis=1) ** 3
-    t = np.maximum(np.abs(signed) - 1 / (8 * size), 0) / error
-    rho = third / error**3 * np.sign(signed)
-    heavy, lam = rho > 0, 1 / rho**2
-    m = np.maximum(lam - t * np.sqrt(lam), 0)
-    tail = np.where(
-        heavy,
-        1 - stats.gamma.cdf(4 * lam + 2 * t * np.sqrt(lam), 4 * lam),
-        1 - stats.gamma.cdf(lam, m + 0.5),
-    )
-    once = heavy & (tail < np.exp(-lam))
-    p = np.where(t > 0, np.where(once, tail, np.minimum(2 * tail, 1)), 1.0)
-    order = np.argsort(p)
-    limit = p[order] * n * (1 / np.arange(1, n + 1)).sum() / np.arange(1, n + 1)
-    adjusted = np.empty(n)
-    adjusted[order] = np.minimum(np.minimum.accumulate(limit[::-1])[::-1], 1)
-
-    found = lore.local_significance(c, a, z, gamma=gamma, n_bins=1, min_effective_size=1)
-    assert 0 < heavy.sum() < n
-    np.testing.assert_allclose(found.signed, signed, atol=1e-12)
-    np.testing.assert_allclose(found.effective_size, size, rtol=1e-9)
-    np.testing.assert_allclose(found.standard_error, error, rtol=1e-9)
-    np.testing.assert_allclose(found.p_value, p, rtol=1e-6)
-    np.testing.assert_allclose(found.adjusted, adjusted, rtol=1e-6)
-
-
 def test_debiased_error_is_computed_as_written(sample):
     c, a, _ = sample
     total = 0.0

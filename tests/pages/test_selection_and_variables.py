@@ -82,37 +82,6 @@ class TestRegion:
         assert page.errors == []
 
 
-class TestEvidence:
-    @pytest.mark.parametrize("choice", ["its local error", "LoRe's answer"])
-    def test_the_rows_behind_the_worst_row(self, open_page, dataset, embedding, choice):
-        page = open_page("landscape", dataset, gamma="0.5", bins=5, below="Worst rows")
-        page.set("rows_behind", choice)
-        points = {
-            split: embedding[dataset.in_split(split)] for split in ("calibration", "evaluation")
-        }
-        rows = dataset.evaluation
-        errors = lore.local_errors(
-            rows.confidence, rows.outcome, points["evaluation"], gamma=0.5, n_bins=5
-        )
-        row = int(lore.regions.worst_rows(errors, n_rows=1, min_effective_size=10.0)[0])
-        fitted = {
-            "calibration": dataset.calibration,
-            "calibration_embedding": points["calibration"],
-        }
-        found = lore.row_evidence(
-            rows,
-            points["evaluation"],
-            row,
-            gamma=0.5,
-            n_bins=5,
-            **(fitted if choice == "LoRe's answer" else {}),
-        )
-        shown = page.table("share", "cumulative", "distance")
-        np.testing.assert_array_equal(shown["row"], found.neighbours["row"])
-        np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
-        assert found.sentence.split(".")[0] in page.text
-
-
 class TestVariables:
     def test_the_first_is_the_one_with_the_strongest_evidence(self, open_page, dataset):
         page = open_page("variables", dataset)

@@ -1,10 +1,8 @@
-import dataclasses
 import json
 import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from synthetic import overconfident
@@ -13,14 +11,12 @@ from lore_core import InputError
 from lore_core.recalibration import (
     BoostingRecalibration,
     DirichletCalibration,
-    GroupWise,
     HistogramBinning,
     LevelLoRe,
     LogisticRecalibration,
     LoRe,
     MatrixScaling,
     MMCEOptimization,
-    PlattScaling,
     SmoothLoRe,
     TemperatureScaling,
     VectorScaling,
@@ -28,11 +24,7 @@ from lore_core.recalibration import (
 from lore_core.recalibration.registry import offered_recalibrators
 
 OWN = offered_recalibrators(gamma=0.7, n_bins=4)
-METHODS = [
-    *OWN,
-    LoRe(base=TemperatureScaling((0.5, 2.0))),
-    GroupWise(LoRe(0.3, base=PlattScaling()), "site"),
-]
+METHODS = [*OWN, TemperatureScaling((0.5, 2.0))]
 
 
 def test_every_method_has_a_colour_and_a_label_of_its_own():
@@ -51,26 +43,9 @@ def test_a_clone_has_the_same_settings(method):
     assert type(copy) is type(method)
     assert copy.label == "mine"
     assert repr(copy) == repr(method)
-    nested = {name for name, value in copy.get_params().items() if hasattr(value, "get_params")}
-    for name, value in copy.get_params().items():
-        same = method.get_params()[name]
-        assert value is not same if name in nested else value == same
+    assert copy.get_params() == method.get_params()
     assert copy.set_params(**method.get_params()) is copy
     assert copy.label == "mine"
-
-
-def test_nested_settings_are_reached():
-    method = GroupWise(LoRe(0.3, base=TemperatureScaling()), "site")
-    nested = {"recalibrator__base__bounds": (0.5, 2.0), "recalibrator__gamma": 0.6}
-    method.set_params(**nested, min_group_size=5)
-    assert repr(method) == (
-        "GroupWise(recalibrator=LoRe(gamma=0.6, base=TemperatureScaling(bounds=(0.5, 2.0))), "
-        "column='site', min_group_size=5)"
-    )
-    method.set_params(recalibrator__bounds=(1.0, 3.0), recalibrator=TemperatureScaling())
-    assert method.recalibrator.bounds == (1.0, 3.0)
-    assert method.label == "Temperature scaling, group-wise"
-    assert not method.needs_embedding
 
 
 def test_settings_are_those_of_the_next_fit(rows):
@@ -85,7 +60,7 @@ def test_settings_are_those_of_the_next_fit(rows):
     assert np.abs(refitted - before).max() > 0.01
 
 
-@pytest.mark.parametrize("name", ["gama", "gamma__a", "base__bounds", "base__"])
+@pytest.mark.parametrize("name", ["gama", "gamma__a", "label"])
 def test_an_unknown_setting_is_refused(name):
     with pytest.raises(InputError, match=f"'{name}' must be a parameter of LoRe, which has: 'gamm"):
         LoRe().set_params(**{name: 1.0})
@@ -103,9 +78,6 @@ WRONG = {
         "gamma": NO_NUMBER,
         "n_bins": NO_BINS,
         "binning": ["equal", 1, None, ["equal-mass"]],
-        "floor": NO_FLAG,
-        "prior_strength": [-1, np.nan, "1", True, None, [1.0], *NOTHING],
-        "base": ["Platt scaling", PlattScaling, LoRe()],
         "feature_map": [1, ["a"]],
     },
     SmoothLoRe: {
@@ -125,18 +97,14 @@ WRONG = {
     HistogramBinning: {"n_bins": NO_BINS, "binning": ["equal"]},
     LogisticRecalibration: {"strength": NO_STRENGTH},
     BoostingRecalibration: {"n_trees": [-1, 1.5, "5", True, [5]]},
-    GroupWise: {"column": [1, [], [1]], "min_group_size": NO_COUNT},
 }
 
 
 def test_what_a_setting_may_be_is_written_for_every_one():
     settings = {type(method): set(method.get_params(deep=False)) for method in METHODS}
-    # (Those of LevelLoRe are those of SmoothLoRe; what GroupWise is made of is no setting.)
-    of_others = {LevelLoRe: settings[LevelLoRe], GroupWise: {"recalibrator"}}
+    assert settings.pop(LevelLoRe) == settings[SmoothLoRe]
     assert {kind: set(names) for kind, names in WRONG.items()} == {
-        kind: names - of_others.get(kind, set())
-        for kind, names in settings.items()
-        if names - of_others.get(kind, set())
+        kind: names for kind, names in settings.items() if names
     }
 
 
@@ -144,12 +112,11 @@ def test_what_a_setting_may_be_is_written_for_every_one():
     ("kind", "name"), [(kind, name) for kind, names in WRONG.items() for name in names]
 )
 def test_a_wrong_setting_is_refused_when_it_is_made_and_when_it_is_fitted(kind, name):
-    needed = {"recalibrator": PlattScaling()} if kind is GroupWise else {}
     calibration, z = overconfident(30, seed=1)
     for value in WRONG[kind][name]:
         with pytest.raises(InputError, match=f"^'{name}' must "):
-            kind(**needed, **{name: value})
-        assigned = kind(**needed)
+            kind(**{name: value})
+        assigned = kind()
         setattr(assigned, name, value)
         with pytest.raises(InputError, match=f"^'{name}' must "):
             assigned.fit(calibration, z)
@@ -158,8 +125,7 @@ def test_a_wrong_setting_is_refused_when_it_is_made_and_when_it_is_fitted(kind, 
 @pytest.fixture(scope="module")
 def sided():
     data, z = overconfident(200, seed=1)
-    sides = pd.DataFrame({"side": np.where(z[:, 0] > 0, "left", "right")})
-    return dataclasses.replace(data, groups=sides), z
+    return data, z
 
 
 def test_what_was_fitted_is_an_attribute_a_part_of_a_file_and_its_progress_rises(sided):
@@ -171,11 +137,8 @@ def test_what_was_fitted_is_an_attribute_a_part_of_a_file_and_its_progress_rises
     method.fit(calibration)
     assert method.temperature_ == method.state()["temperature"]
     assert not hasattr(method, "temperatur_")
-    method = GroupWise(TemperatureScaling()).fit(calibration)
-    again = GroupWise.restored(
-        method.get_params(deep=False), method.state(), label="mine", n_rows=200
-    )
-    assert (again.label, again.n_rows_, again.sizes_) == ("mine", 200, method.sizes_)
+    again = TemperatureScaling.restored({}, method.state(), label="mine", n_rows=200)
+    assert (again.label, again.n_rows_, again.temperature_) == ("mine", 200, method.temperature_)
     with pytest.raises(InputError, match="mine is a part of another recalibrator"):
         again.to_bytes()
     shares = []

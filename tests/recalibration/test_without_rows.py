@@ -4,7 +4,6 @@ from synthetic import found_in
 
 from lore_core import (
     Dataset,
-    GroupWise,
     HistogramBinning,
     InputError,
     IsotonicRegression,
@@ -74,11 +73,7 @@ def new():
     return made(300, 2)
 
 
-LOCAL = {
-    "LoRe": LoRe(0.3, 5),
-    "equal mass": LoRe(0.3, 5, "equal-mass", prior_strength=2.0, base=PlattScaling()),
-    "smooth": SmoothLoRe(),
-}
+LOCAL = {"LoRe": LoRe(0.3, 5), "equal mass": LoRe(0.3, 5, "equal-mass"), "smooth": SmoothLoRe()}
 
 
 def held(value):
@@ -165,19 +160,15 @@ def test_isotonic_steps_of_enough_rows():
 
 
 def test_a_few_numbers_stay_as_they_are(calibration, new):
-    for method in (TemperatureScaling(), PlattScaling(), GroupWise(TemperatureScaling())):
+    for method in (TemperatureScaling(), PlattScaling()):
         method.fit(calibration)
         kept = method.without_rows()
         np.testing.assert_array_equal(
             kept.recalibrate(new).probabilities, method.recalibrate(new).probabilities
         )
-    for method in (
-        GroupWise(LoRe()),
-        GroupWise(IsotonicRegression()),
-        LoRe(base=HistogramBinning()),
-    ):
-        method.fit(calibration, embed(calibration.features) if method.needs_embedding else None)
-        with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows"):
-            method.without_rows()
+    inside = {"first": HistogramBinning().fit(calibration)}
+    method = PlattScaling.restored({}, inside, label="of two", n_rows=600)
+    with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows"):
+        method.without_rows()
     with pytest.raises(InputError, match="cell_size"):
         HistogramBinning().fit(calibration).without_rows(2)

@@ -28,7 +28,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lore_core import (
     Dataset,
-    GroupWise,
     InputError,
     IsotonicRegression,
     LoRe,
@@ -107,13 +106,7 @@ def frame():
 @pytest.mark.parametrize("prefit", [False, True])
 @pytest.mark.parametrize(
     "recalibrator",
-    [
-        SmoothLoRe(),
-        LoRe(0.4, 5, base=LogisticRecalibration()),
-        LogisticRecalibration(),
-        BoostingRecalibration(n_trees=10),
-        GroupWise(TemperatureScaling(), "site"),
-    ],
+    [SmoothLoRe(), LoRe(0.4, 5), LogisticRecalibration(), BoostingRecalibration(n_trees=10)],
     ids=repr,
 )
 def test_it_is_what_the_library_gives_by_hand(frame, recalibrator, prefit):
@@ -152,9 +145,6 @@ def test_columns_are_found_by_name(frame):
     np.testing.assert_array_equal(found, model.predict_proba(X))
     with pytest.raises(InputError, match="the columns of 'fit'; .'site'. are missing"):
         model.predict_proba(X[["dose", "age"]])
-    model.set_params(recalibrator=GroupWise(TemperatureScaling(), "town"))
-    with pytest.raises(InputError, match="'column' must name group columns of .'age', 'dose'"):
-        model.fit(X, y)
 
 
 def test_sparse_rows_are_made_dense_or_refused(frame):
@@ -324,7 +314,6 @@ def test_text_needs_features():
             "must have 'predict_proba' or 'decision_function'",
         ),
         ({"feature_map": "mds"}, "'method' must be one of pca"),
-        ({"recalibrator": GroupWise(TemperatureScaling())}, "has no groups"),
     ],
 )
 def test_misuse(digits, arguments, message):

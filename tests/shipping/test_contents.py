@@ -18,11 +18,8 @@ from lore_core.view.methods import comparison_of
 
 METHODS = {method.label: method for method in offered_recalibrators(0.3, 5)} | {
     "histogram, equal mass": lore.HistogramBinning(6, "equal-mass"),
-    "lore, equal mass": lore.LoRe(0.2, 7, "equal-mass", base=lore.PlattScaling()),
+    "lore, equal mass": lore.LoRe(0.2, 7, "equal-mass"),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
-    "temperature by group": lore.GroupWise(lore.TemperatureScaling()),
-    "isotonic by group": lore.GroupWise(lore.IsotonicRegression()),
-    "lore by group": lore.GroupWise(lore.LoRe(0.3, 5)),
 }
 
 
@@ -66,9 +63,7 @@ def test_every_byte_of_every_array_is_listed(method):
     header, arrays = opened(method.to_bytes())
     contents = describe(method.to_bytes())
     mentions = named(header["method"]) + named(header["feature_maps"])
-    # Without a base what is left over are the outcomes: one array, listed once.
-    outcomes = {array for name, array in mentions if name == "outcome"}
-    listed = [a for name, a in mentions if not (name == "leftover" and a in outcomes)]
+    listed = [array for _, array in mentions]
     assert {array for _, array in mentions} == set(arrays)
     assert sum(item.n_bytes for item in contents.held) == sum(arrays[a].nbytes for a in listed)
 
@@ -96,16 +91,11 @@ def test_single_rows_are_readable_where_it_says_so(method, fitted_on):
     of_rows = numbers_of(*fitted_on)
     content = method.to_bytes()
     contents = describe(content)
-    by_group = isinstance(method, lore.GroupWise)
     if method.label == "Histogram binning" and method.binning == "equal-width":
         # No number of a row is in it, yet a bin of one row says its outcome.
         assert contents.single_rows == (1 in method.count_)
     else:
-        assert contents.single_rows == (
-            readable(content, of_rows) or (by_group and 1 in method.sizes_)
-        )
-    if by_group and not isinstance(method.recalibrator, lore.TemperatureScaling):
-        return
+        assert contents.single_rows == readable(content, of_rows)
     content = method.to_bytes(rows=False)
     contents = describe(content)
     assert not readable(content, of_rows)
@@ -121,11 +111,7 @@ MAPS = {
     "t-SNE of many features": ("tsne", {"n_iter": 20}),
     "UMAP": ("umap", {"n_epochs": 20}),
 }
-COMPARED = [
-    *offered_recalibrators(0.3, 5),
-    lore.GroupWise(lore.SmoothLoRe(gammas=[0.2, 0.8]), "region"),
-    BoostingRecalibration(n_trees=5),
-]
+COMPARED = [*offered_recalibrators(0.3, 5), BoostingRecalibration(n_trees=5)]
 COMPARED[-1].label = "Boosting, five trees"
 
 #: (The first UMAP of a process compiles for seconds: all are made by one.)
@@ -193,7 +179,7 @@ def test_the_file_of_other_evaluation_rows_is_the_same_and_what_was_measured(
     for label, method in result.recalibrators.items():
         assert of_other_rows.recalibrators[label].to_bytes() == method.to_bytes(), label
         predictor, expected = lore.Predictor.load(method.to_bytes()), result.datasets[label]
-        found = predictor.predict(rows.probabilities, rows.features, rows.groups)
+        found = predictor.predict(rows.probabilities, rows.features)
         np.testing.assert_allclose(found, expected.probabilities, atol=1e-9, err_msg=label)
 
 

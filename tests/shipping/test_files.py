@@ -51,7 +51,7 @@ def read(path):
 @pytest.fixture(scope="module")
 def model(calibration):
     local = lore.embed(calibration.features, "pca", 2)
-    return lore.GroupWise(lore.LoRe(0.3, 5), "region").fit(calibration, local)
+    return lore.LoRe(0.3, 5).fit(calibration, local)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,9 +90,7 @@ def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
     assert list(out) == [*frame, "confidence", "prediction"]
     untouched = [name for name in frame if name not in CLASSES]
     pd.testing.assert_frame_equal(out[untouched], read(source)[untouched])
-    expected = lore.Predictor.load(model.to_bytes()).predict(
-        rows.probabilities, rows.features, rows.groups
-    )
+    expected = lore.Predictor.load(model.to_bytes()).predict(rows.probabilities, rows.features)
     np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, rtol=0, atol=1e-13)
     top = rows.probabilities.argmax(axis=1)
     np.testing.assert_array_equal(out["prediction"], np.array(rows.class_names)[top])
@@ -177,7 +175,6 @@ def test_bad_files(model, new, tmp_path):
     frame = table_of(new)
     fewer = write(frame.drop(columns=["f_1", "f_4"]), tmp_path / "fewer.csv")
     other = write(frame.rename(columns={"p_cedar": "p_oak"}), tmp_path / "other.parquet")
-    alone = write(frame.drop(columns="region"), tmp_path / "alone.csv")
     good = write(frame, tmp_path / "good.csv")
     texts = frame["f_2"].astype(object).where(frame.index != 555, "n/a")
     text = write(frame.assign(f_2=texts), tmp_path / "text.csv")
@@ -186,7 +183,6 @@ def test_bad_files(model, new, tmp_path):
     cases = [
         (fewer, "out.csv", "the 5 features .* no 'f_1', 'f_4'"),
         (other, "out.parquet", "for every class of the fit .* no 'p_cedar'"),
-        (alone, "out.csv", "must have the group columns of the fit; no 'region'"),
         (text, "out.csv", "'f_2' must hold numbers; got 'n/a' at row 555"),
         (good, "out.parquet", "'target' must be a .csv file like the source"),
         (good, "good.csv", "'target' must be another file"),

@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from lore_core import GroupWise, InputError, LoRe, Predictor, SmoothLoRe, embed
+from lore_core import InputError, LoRe, Predictor, SmoothLoRe, embed
 from lore_core.kernel_sums import compute, laplacian_means, warmup
 
 HEAVY = ["sklearn", "scipy", "pandas", "pyarrow", "streamlit", "plotly", "threadpoolctl", "joblib"]
@@ -19,7 +19,7 @@ SCRIPT = """
 
     data = np.load({data!r})
     found = [
-        Predictor.load(path).predict(data["given"], data["features"], data["groups"])
+        Predictor.load(path).predict(data["given"], data["features"])
         for path in {paths!r}
     ]
     np.save({out!r}, np.stack(found))
@@ -33,19 +33,17 @@ def fitted(calibration):
     return [
         LoRe(0.01).fit(calibration, embed(calibration.features, "identity")),
         SmoothLoRe(gammas=[0.2, 0.8]).fit(calibration, two),
-        GroupWise(LoRe(0.3), "region").fit(calibration, two),
     ]
 
 
 @pytest.mark.parametrize("without", [[], ["numba", "llvmlite"]])
 def test_a_process_with_numpy_alone(fitted, new, tmp_path, without):
     paths = [str(tmp_path / f"{k}.lore") for k in range(len(fitted))]
-    names = new.groups["region"].to_numpy(dtype=str)
     expected = []
     for method, path in zip(fitted, paths, strict=True):
         method.save(path)
-        expected.append(Predictor.load(path).predict(new.probabilities, new.features, names))
-    np.savez(tmp_path / "data.npz", given=new.probabilities, features=new.features, groups=names)
+        expected.append(Predictor.load(path).predict(new.probabilities, new.features))
+    np.savez(tmp_path / "data.npz", given=new.probabilities, features=new.features)
     out = tmp_path / "found.npy"
     code = textwrap.dedent(SCRIPT).format(
         blocked=HEAVY + without, data=str(tmp_path / "data.npz"), paths=paths, out=str(out)
@@ -81,8 +79,8 @@ def test_sums_without_numba(d, options, monkeypatch):
 
 
 def test_misuse(fitted, new):
-    lore, smooth, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
-    given, features, names = new.probabilities, new.features, new.groups["region"]
+    lore, smooth = (Predictor.load(method.to_bytes()) for method in fitted)
+    given, features = new.probabilities, new.features
     cases = [
         (lambda: lore.predict(given), "'features' must be given: LoRe compares each row"),
         (lambda: lore.predict(given, features[:, :4]), "must have the 5 features .* got 4"),
@@ -93,14 +91,9 @@ def test_misuse(fitted, new):
         (lambda: lore.predict(given, coordinates=features[:, :2]), r"must be .n, 5."),
         (lambda: smooth.predict(given, features, coordinates=features), r"must be .n, ."),
         (lambda: lore.predict(given, features, predictions=[3] * len(given)), "indices 0 to 2"),
-        (lambda: by_group.predict(given, features), r"'groups' must be given .*\(region\)"),
-        (lambda: by_group.predict(given, features, {"sex": names}), r"no \['region'\]"),
-        (lambda: by_group.predict(given, features, names[:5]), "'groups' must have as many rows"),
     ]
     for act, message in cases:
         with pytest.raises(InputError, match=message):
             act()
-    assert (lore.needs_features, lore.needs_groups) == (True, False)
-    assert (by_group.needs_features, by_group.needs_groups) == (True, True)
-    assert by_group.group_columns == ("region",)
+    assert lore.needs_features
     assert lore.class_names == ("ash", "birch", "cedar")

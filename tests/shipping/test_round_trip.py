@@ -5,13 +5,11 @@ import pytest
 
 from lore_core import (
     Dataset,
-    GroupWise,
     HistogramBinning,
     InputError,
     LoRe,
     PlattScaling,
     Predictor,
-    SmoothLoRe,
     TemperatureScaling,
     embed,
     load_recalibrator,
@@ -22,15 +20,8 @@ from lore_core.recalibration.registry import offered_recalibrators
 
 METHODS = {method.label: method for method in offered_recalibrators(0.3, 5)} | {
     "histogram, equal mass": HistogramBinning(6, "equal-mass"),
-    "lore with all options": LoRe(
-        0.2, 7, "equal-mass", floor=True, prior_strength=3.0, base=PlattScaling(), feature_map="all"
-    ),
-    "lore toward its bin": LoRe(0.2, 4, prior_strength=2),
-    "lore toward its base alone": LoRe(0.2, prior_strength=np.inf, base=TemperatureScaling()),
+    "lore with all options": LoRe(0.2, 7, "equal-mass", feature_map="all"),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
-    "temperature by group": GroupWise(TemperatureScaling(), "region"),
-    "lore by group": GroupWise(LoRe(0.3, 5)),
-    "smooth by group": GroupWise(SmoothLoRe(gammas=[0.2, 0.8])),
 }
 
 
@@ -58,12 +49,12 @@ def test_every_method(name, calibration, as_given, maps):
     assert again.to_bytes() == content == method.to_bytes()
 
     predictor = Predictor.load(content)
-    found = predictor.predict(given, rows.features, rows.groups)
+    found = predictor.predict(given, rows.features)
     assert np.array_equal(found, expected)
-    unsaved = Predictor(method).predict(given, rows.features, rows.groups)
+    unsaved = Predictor(method).predict(given, rows.features)
     assert np.array_equal(unsaved, expected)
     features = rows.features if method.needs_features else None
-    placed = predictor.predict(given, features, rows.groups["region"], coordinates=points)
+    placed = predictor.predict(given, features, coordinates=points)
     assert np.array_equal(placed, expected)
 
 
@@ -93,8 +84,6 @@ def test_what_cannot_be_saved(calibration, tmp_path):
         TemperatureScaling().to_bytes()
     with pytest.raises(InputError, match="Mine cannot be saved: a file does not hold its code"):
         Mine().fit(calibration).to_bytes()
-    with pytest.raises(InputError, match="Mine cannot be saved"):
-        GroupWise(Mine()).fit(calibration).to_bytes()
     with pytest.raises(InputError, match="the directory of .* must exist"):
         TemperatureScaling().fit(calibration).save(tmp_path / "no" / "m.lore")
 

@@ -16,7 +16,7 @@ from lore_core.view.methods import (
     recalibrators_of,
 )
 from lore_core.view.scene import RESOLUTION, preview_rows
-from lore_core.view.where import calibration_rows_of, errors_of, evidence_of, field_of
+from lore_core.view.where import calibration_rows_of, errors_of, field_of
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,7 @@ def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
     assert len(calibration_rows_of(without, named)) == 0
 
 
-def test_evidence_from_either_rows(view):
-    sources = [evidence_of(view, 5, by_calibration=given).source for given in (False, True)]
-    assert sources == ["evaluation", "calibration"]
+def test_simulations_are_left_out_or_those_of_the_library(view):
     assert chance_errors_of(view, n_draws=0) is None
     assert chance_band_of(view, n_draws=0) is None
     found = chance_errors_of(view, n_draws=40)
