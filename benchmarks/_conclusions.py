@@ -12,7 +12,6 @@ import pandas as pd
 from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, Trial, percent
-from _worlds import World, blobs, calibrated
 from numpy.typing import NDArray
 
 import lore_core as lore
@@ -20,8 +19,6 @@ from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_
 from lore_core.comparison.conclusions import counted_groups, group_difference_p
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
-from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.local_error import local_errors, scaled_bandwidth
 
 _ROWS: tuple[tuple[str, int | None], ...] = (
     ("digits", 1000), ("digits", None), ("tumours", None), ("diabetes", None),
@@ -109,27 +106,6 @@ confidence right, and with one group of middle size overconfident by 10 points.
 """
 
 
-def supported_interval(seed: int, n: int, gap: float) -> dict[str, float]:
-    """Whether the interval of the supported MLCE covers the truth."""
-    world: World = blobs(seed, n, gap) if gap else calibrated(seed, n, "spread (Beta 8, 1)")
-    c, a, z = world.confidence, world.outcome, world.z
-    found = lore.calibration_intervals(c, a, z, n_draws=60, random_state=seed + APART)
-    if "MLCE supported" not in found.index:
-        return {}
-    local = local_errors(c, a, z)
-    true = laplacian_means(
-        z,
-        None,
-        world.gap,
-        bandwidth=scaled_bandwidth(0.2, z.shape[1]),
-        target_groups=local.bin_index,
-        effective_size=False,
-    ).mean
-    truth = np.abs(true)[local.effective_size >= 10].max()
-    low, high = found.loc["MLCE supported", ["low", "high"]]
-    return {"covers": float(low - 1e-9 <= truth <= high + 1e-9), "width": float(high - low)}
-
-
 def conclusion_section(run: Runs) -> str:
     """Hear what is concluded of calibrated models."""
     rows, n_models = [], []
@@ -141,11 +117,6 @@ def conclusion_section(run: Runs) -> str:
         rows.append(cells + [percent(found[item]) for item in found])
     head = ["rows of", "to fit", "to measure", "a method helps, %", "a subgroup, %"]
     head += ["Recalibrate, %", "Fairness, %", "Bandwidth, %"]
-    covered = []
-    for n, gap in ((2000, 0.0), (2000, 0.2), (4000, 0.2)):
-        found = run.run(supported_interval, 200, n, gap)
-        width = f"{found['width'].mean() * 100:.1f}"
-        covered.append([f"{n:,}", f"{gap * 100:.0f}", percent(found["covers"]), width])
     return f"""## What is concluded of calibrated models
 
 The rows above, halved at random, with true classes drawn from the classifier's own probabilities:
@@ -156,12 +127,7 @@ subgroups). Groups are the data's own, else sixths of the map's first axis.
 
 {markdown_table(head, rows)}
 
-{group_test_part(run)}
-Share of the 95 % intervals of the supported MLCE that cover the truth, in %, and their mean width
-in points; calibrated rows, and 10 % of the rows overconfident.
-
-{markdown_table(["rows", "planted gap, points", "cover, %", "width, points"], covered)}
-"""
+{group_test_part(run)}"""
 
 
 def _right(dataset: Dataset, rng: np.random.Generator) -> Dataset:

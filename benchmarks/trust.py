@@ -20,6 +20,7 @@ from _differences import coverage_section
 from _improvements import improvement_section
 from _report import markdown_table
 from _retraining import retraining_section
+from _supported import supported_section
 from _tails import tail_section
 from _trials import Trial, intervals, percent, summary_tests
 from _vectors import class_section, vector_section
@@ -127,6 +128,7 @@ SECTIONS = {
     "tails": tail_section,
     "remaining": remaining_section,
     "intervals": interval_section,
+    "supported": supported_section,
     "coverage": coverage_section,
     "retraining": retraining_section,
     "abstention": abstention_section,

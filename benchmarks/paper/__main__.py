@@ -1,4 +1,7 @@
-"""Write docs/paper.md and its pictures: ``make paper RUNS=… IMAGES='… …'``."""
+"""Write docs/paper.md and its pictures: ``make paper RUNS=… IMAGES='… …'``.
+
+``python -m benchmarks.paper --runs DIR --smooth`` writes the section of LoRe smooth anew.
+"""
 
 import argparse
 import sys
@@ -7,9 +10,9 @@ import warnings
 from pathlib import Path
 
 import lore_core as lore
-from benchmarks.paper import page
+from benchmarks.paper import page, sections
 from benchmarks.paper.images import analyse
-from benchmarks.paper.measure import Setting, measure_run, measure_runs, runs_table
+from benchmarks.paper.measure import Setting, measure_run, measure_runs, measure_smooth, runs_table
 from benchmarks.paper.pictures import Gallery, draw_curves, draw_runs
 from benchmarks.paper.sections import Content
 
@@ -31,11 +34,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", help="directory of runs")
     parser.add_argument("--images", nargs="*", help="calibration and test file of one classifier")
     parser.add_argument("--compas", nargs="*", help="calibration and test file of one COMPAS run")
+    parser.add_argument("--smooth", action="store_true", help="only LoRe smooth's section, of runs")
     parser.add_argument("--group", default=RUNS.group_column, help="group column of the runs")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="where to write")
     parser.add_argument("--jobs", type=int, default=2, help="runs at work at a time")
     options = parser.parse_args(arguments)
-    if not options.runs or not options.images:
+    if not options.runs or not (options.images or options.smooth):
         parser.exit(2, NEEDED + "\n")
     return options
 
@@ -53,9 +57,17 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         gallery = Gallery(options.out / "images" / "paper", "images/paper")
         runs = lore.load_runs(options.runs)
+        setting = Setting(RUNS.n_bins, RUNS.pca_dimensions, options.group)
+        say(f"{len(runs)} runs: LoRe smooth")
+        found = measure_runs(runs, setting, say, options.jobs, measure_smooth)
+        smooth = lore.comparison.RunsComparison(runs_table(found))
+        if options.smooth:
+            target = options.out / "paper.md"
+            text = page.with_section(target.read_text(encoding="utf-8"), sections.smooth(smooth))
+            target.write_text(text, encoding="utf-8")
+            return 0
         classifier = lore.load(options.images)
         compas = lore.load(options.compas) if options.compas else None
-        setting = Setting(RUNS.n_bins, RUNS.pca_dimensions, options.group)
         say(f"{len(runs)} runs: maps, methods, curves")
         results = measure_runs(runs, setting, say, options.jobs)
         rows = f"{results[0].n_rows[1]:,} evaluation rows a run, {len(results)} runs"
@@ -68,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     except lore.InputError as error:
         print(f"make paper: {error}", file=sys.stderr)
         return 2
-    content = Content(results, table, setting, pictures, images, single, COMPAS)
+    content = Content(results, table, setting, pictures, images, smooth, single, COMPAS)
     (options.out / "paper.md").write_text(page.write(content), encoding="utf-8")
     say(f"wrote {options.out / 'paper.md'}")
     return 0

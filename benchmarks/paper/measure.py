@@ -100,6 +100,16 @@ def methods(setting: Setting) -> list[tuple[lore.Recalibrator, str | None]]:
     return found
 
 
+def smooth_methods(setting: Setting) -> list[tuple[lore.Recalibrator, str | None]]:
+    """Return LoRe smooth on both maps, and what it is shown beside."""
+    found = [item for item in methods(setting) if item[0].label in pub.BESIDE_SMOOTH]
+    for label, name in ((pub.SMOOTH_TSNE, "tsne"), (pub.SMOOTH_PCA, "pca")):
+        method = lore.recalibration.SmoothLoRe()
+        method.label = label
+        found.append((method, name))
+    return found
+
+
 def place(dataset: lore.Dataset, setting: Setting) -> dict[str, NDArray[np.float64]]:
     """Map calibration and evaluation features together, as the paper's γ asks for."""
     assert dataset.features is not None  # checked by the caller
@@ -108,14 +118,17 @@ def place(dataset: lore.Dataset, setting: Setting) -> dict[str, NDArray[np.float
 
 
 def recalibrated(
-    dataset: lore.Dataset, setting: Setting, maps: dict[str, NDArray[np.float64]]
+    dataset: lore.Dataset,
+    setting: Setting,
+    maps: dict[str, NDArray[np.float64]],
+    chosen: Callable[[Setting], list[tuple[lore.Recalibrator, str | None]]] = methods,
 ) -> dict[str, lore.Dataset]:
     """Fit every method on the calibration rows and return the evaluation rows it leaves."""
     calibration, evaluation = dataset.calibration, dataset.evaluation
     assert calibration is not None  # checked by the caller
     rows = dataset.in_split("calibration")
     after = {}
-    for method, name in methods(setting):
+    for method, name in chosen(setting):
         if name == BY_GROUP:
             made = group_wise(method, str(setting.group_column), calibration, evaluation)
             after[f"{method.label}, group-wise"] = made
@@ -254,15 +267,32 @@ def measure_run(
     )
 
 
+def measure_smooth(dataset: lore.Dataset, setting: Setting) -> RunResult:
+    """Take the metrics of LoRe smooth, and of what it is shown beside, from one run."""
+    maps = place(dataset, setting)
+    after = recalibrated(dataset, setting, maps, smooth_methods)
+    rows, of_rows = dataset.in_split("evaluation"), dataset.evaluation.groups
+    assert of_rows is not None  # runs have groups
+    groups = of_rows[setting.group_column]
+    places = {name: points[rows] for name, points in maps.items()}
+    sizes, worst = (int((~rows).sum()), int(rows.sum())), worst_groups(after, setting, groups)
+    found = metrics_of(after, setting, places, groups)
+    return RunResult(dataset.name, sizes, found, worst, curves={}, maps={})
+
+
 def measure_runs(
-    runs: Sequence[lore.Dataset], setting: Setting, say: Callable[[str], None], n_jobs: int = 2
+    runs: Sequence[lore.Dataset],
+    setting: Setting,
+    say: Callable[[str], None],
+    n_jobs: int = 2,
+    measure: Callable[[lore.Dataset, Setting], RunResult] = measure_run,
 ) -> list[RunResult]:
     """Take everything from every run, a process each at a time."""
     # t-SNE takes two threads a process; two processes of it on two cores wait for each other.
     before = os.environ.get("OMP_THREAD_LIMIT")
     os.environ["OMP_THREAD_LIMIT"] = "1"
     try:
-        return _all_runs(runs, setting, say, n_jobs)
+        return _all_runs(runs, setting, say, n_jobs, measure)
     finally:
         if before is None:
             del os.environ["OMP_THREAD_LIMIT"]
@@ -271,11 +301,15 @@ def measure_runs(
 
 
 def _all_runs(
-    runs: Sequence[lore.Dataset], setting: Setting, say: Callable[[str], None], n_jobs: int
+    runs: Sequence[lore.Dataset],
+    setting: Setting,
+    say: Callable[[str], None],
+    n_jobs: int,
+    measure: Callable[[lore.Dataset, Setting], RunResult],
 ) -> list[RunResult]:
     results = []
     pool = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    for result in pool(joblib.delayed(measure_run)(run, setting) for run in runs):
+    for result in pool(joblib.delayed(measure)(run, setting) for run in runs):
         results.append(result)
         if len(results) % 5 == 0 or len(results) == len(runs):
             say(f"run {len(results)} of {len(runs)}: {result.name}")

@@ -16,8 +16,14 @@ GROUP_TS, GROUP_HB = (f"{method}, group-wise" for method in (TS, HB))
 LORE_TSNE = "LoRe (t-SNE)"
 LORE_PCA = "LoRe (PCA)"
 
+SMOOTH = "LoRe smooth"
+SMOOTH_TSNE, SMOOTH_PCA = f"{SMOOTH} (t-SNE)", f"{SMOOTH} (PCA)"
+
 #: The paper's nine methods, in its order.
 IN_THE_PAPER = (NONE, TS, HB, IR, MMCE, GROUP_TS, GROUP_HB, LORE_TSNE, LORE_PCA)
+
+#: What LoRe smooth, which is not in the paper, is shown beside.
+BESIDE_SMOOTH = (NONE, TS, LORE_TSNE, LORE_PCA, SMOOTH_TSNE, SMOOTH_PCA)
 
 #: Table 1, maximum group-wise MCE: settings 1 (Communities and Crime) and 4 (COMPAS).
 GROUP_MCE: dict[int, dict[str, Pair]] = {

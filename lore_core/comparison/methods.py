@@ -238,7 +238,7 @@ def compare(
 
     def fitted_and_measured(method: Recalibrator) -> tuple[Recalibrator, Dataset, Summary, str]:
         method, made = fitted(method)
-        summary = summarize(made, measured_on, **measuring)
+        summary = summarize(made, measured_on, details=False, **measuring)
         name = _with_remark(method, evaluation, made)
         if map_array is not None:
             summary = summary.map_arrays(map_array)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -16,7 +15,7 @@ from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
 from lore_core.inference.intervals import calibration_intervals
-from lore_core.metrics.catalogue import COMPARED, DESCRIBED
+from lore_core.metrics.catalogue import DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import mean_interval
@@ -32,13 +31,14 @@ class Summary:
     #: In the order of the catalogue, as far as known: proper scores need probabilities, local
     #: metrics an embedding, maxima over groups their names.
     values: pd.Series
-    details: pd.Series  #: ``ECE debiased``, which says more about these rows but compares nothing
+    details: pd.Series  #: ``ECE debiased`` and others that say more but compare nothing
     reliability: ReliabilityTable  #: The bins behind ECE and MCE
     local: LocalErrors | None  #: The rows behind MLCE and ALCE
     n_rows: int  #: Rows measured
     #: 95 % intervals, ``low`` and ``high`` by metric, and the ``estimate`` they are around:
-    #: Student's of means of rows, Wilson's of the accuracy, the joint ones of the worst group's
-    #: gap; where simulated, those of :func:`~lore_core.inference.intervals.calibration_intervals`.
+    #: Student's of means of rows, Wilson's of the accuracy and O/E, normal ones of calibration
+    #: intercept and slope, joint ones of the worst group's gap; where simulated, those of
+    #: :func:`~lore_core.inference.intervals.calibration_intervals`.
     intervals: pd.DataFrame
     #: Metrics that are means of rows, row by row (:func:`~lore_core.data.weights.linearised`), for
     #: paired differences. None after :meth:`without_row_values`.
@@ -47,7 +47,7 @@ class Summary:
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with simulated intervals of calibration errors."""
         limits = pd.concat([self.intervals, simulated[list(_INTERVAL)]])
-        known = [metric.name for metric in COMPARED if metric.name in limits.index]
+        known = [metric.name for metric in DESCRIBED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])
 
     def map_arrays(self, map_array: MapArray) -> Summary:
@@ -76,6 +76,7 @@ def summarize(
     n_draws: int = 0,
     local_intervals: bool = True,
     local: LocalErrors | None = None,
+    details: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
@@ -101,14 +102,17 @@ def summarize(
         Simulate those of the local metrics too, which is slow on many rows.
     local : LocalErrors, optional
         Known local errors of these rows, bins and γ.
+    details : bool
+        Measure those too that compare nothing.
     """
     settings = (target, gamma, n_bins, binning, groups, min_group_size)
     known_local = [] if local is None else [local]
     rows = Measured(dataset, embedding, *settings, known_local=known_local)
-    values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
+    chosen = [m for m in DESCRIBED if rows.allows(m) and (details or m.compared)]
+    values = {m.name: m.measure(rows) for m in chosen}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
-    limits |= {m.name: m.interval(rows) for m in COMPARED if m.interval and rows.allows(m)}
+    limits |= {m.name: m.interval(rows) for m in chosen if m.interval}
     simulated = None
     if n_draws:
         simulated = calibration_intervals(
@@ -119,13 +123,10 @@ def summarize(
             random_state=random_state,
             progress=progress,
         )
-    known = [metric.name for metric in COMPARED if metric.name in limits]
+    known = [metric.name for metric in chosen if metric.name in limits]
     summary = Summary(
-        values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
-        details=pd.Series(
-            {m.name: values[m.name] for m in DESCRIBED if m.name in values and not m.compared},
-            dtype=np.float64,
-        ),
+        values=pd.Series({m.name: values[m.name] for m in chosen if m.compared}),
+        details=pd.Series({m.name: values[m.name] for m in chosen if not m.compared}, dtype=float),
         reliability=rows.reliability,
         local=None if embedding is None else rows.local_errors,
         n_rows=len(dataset),

@@ -117,11 +117,6 @@ class Unit:
     word: str = ""  #: After a number that stands alone
     in_files: str = ""  #: Name beside unscaled values
 
-    @property
-    def is_share(self) -> bool:
-        """Whether values are shares of 1, or their differences."""
-        return self.scale == HUNDREDTHS
-
     def text(self, value: float, *, signed: bool = False) -> str:
         """Write a value under a heading; a dash for NaN."""
         return decimal(value * self.scale, self.digits, signed=signed)
@@ -144,3 +139,4 @@ POINTS = Unit("points", HUNDREDTHS, 1, word=" points", in_files="share, 0 to 1")
 PERCENT = Unit("%", HUNDREDTHS, 1, word=" %", in_files="share, 0 to 1")
 NATS = Unit("nats", 1, 3, in_files="nats")
 PLAIN = Unit("", 1, 3, in_files="number")
+SIGMAS = Unit("σ", 1, 2, word=" σ", in_files="standard deviations")

@@ -30,8 +30,10 @@ N_SIMULATED = 60
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
 _NOISE = (0.0, 4.0)
-#: True errors tried for a metric of local errors: three patterns of every size, and 0.
-_MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
+#: True errors tried for local errors: four patterns of every size, and 0.
+_MOST_TRIED = 1 + (2 + len(_NOISE)) * len(_SIZES)
+#: Share of its kernel that rows around the supported maximum have, if they alone are wrong.
+_AROUND = 0.9
 #: Rows from which on kernel values are held; pairs of rows in one bin, at most.
 _LEAST_HELD, _MOST_HELD = 2_000, 2**23
 #: Sums of equal values may be rounded differently: so many decimals keep them equal.
@@ -224,9 +226,17 @@ def _local_parts(
         return np.stack([np.average(error, axis=1, weights=weights), *largest])
 
     even = np.sign(signed) * np.average(np.abs(signed), weights=weights)
-    even, signed, noise = np.stack([even, signed, noise])[:, np.argsort(order)]
+    place = int(np.where(supported, np.abs(signed), 0.0).argmax())
+    with np.errstate(under="ignore"):
+        kernel = np.exp(-distances(z[[place]], z)[0] / bandwidth) * (index == index[place])
+    nearest = np.argsort(-kernel, kind="stable")
+    others = np.cumsum(kernel[nearest]) > _AROUND * kernel.sum()
+    alone = np.full(len(c), signed[place])
+    alone[nearest[1:][others[:-1]]] = 0.0
+    even, signed, noise, alone = np.stack([even, signed, noise, alone])[:, np.argsort(order)]
     known = tuple(range(1 + len(maxima)))
-    return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
+    shrunk = ((shrunk_gap(signed, b * noise), known) for b in _NOISE)
+    return errors, [(even, known[1:]), *shrunk, (alone, known[2:])]
 
 
 def _kernel_product(z: Floats, index: Ints, bandwidth: float) -> Callable[[Floats], Floats]:

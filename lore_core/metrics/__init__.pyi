@@ -53,6 +53,8 @@ from .rewards import (
 )
 from .without_bins import (
     IsotonicReliability as IsotonicReliability,
+    calibration_line as calibration_line,
     isotonic_reliability as isotonic_reliability,
+    multicalibration_error as multicalibration_error,
     smooth_calibration_error as smooth_calibration_error,
 )

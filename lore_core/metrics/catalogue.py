@@ -4,7 +4,9 @@ A new metric is a function in its own module and one entry here. No numpy at imp
 command's help.
 """
 
-from lore_core.data.number_text import NATS, PERCENT, PLAIN, Unit
+from functools import partial
+
+from lore_core.data.number_text import NATS, PERCENT, PLAIN, SIGMAS, Unit
 from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 
 MAX_GROUPWISE = "max group-wise MCE"
@@ -21,8 +23,8 @@ ACCURACY = Metric(
     explanation="Share of evaluation rows predicted right.",
     unit=PERCENT,
     direction="higher",
-    measure=lambda rows: rows.accuracy,
-    interval=lambda rows: rows.accuracy_interval,
+    measure=lambda rows: rows.right[0],
+    interval=lambda rows: rows.right[1:],
 )
 MEAN_CONFIDENCE = Metric(
     name="mean_confidence",
@@ -125,6 +127,34 @@ SMOOTH_ECE = Metric(
     measure=lambda rows: rows.smooth_error,
     compared=False,
 )
+_OF_ONE_MODEL = partial(Metric, direction=None, unit=PLAIN, compared=False)
+OBSERVED_OVER_EXPECTED = _OF_ONE_MODEL(
+    name="O/E",
+    explanation="Accuracy over mean confidence: 1 if right on average, below 1 if overconfident.",
+    measure=lambda rows: rows.right[0] / rows.expected,
+    interval=lambda rows: (rows.right[1] / rows.expected, rows.right[2] / rows.expected),
+)
+INTERCEPT = _OF_ONE_MODEL(
+    name="calibration intercept",
+    explanation="What the log-odds of confidences lack to be right on average: overconfident < 0.",
+    measure=lambda rows: rows.line[0][0],
+    interval=lambda rows: rows.line[0][1:],
+)
+SLOPE = _OF_ONE_MODEL(
+    name="calibration slope",
+    explanation="How log-odds of being right rise with the confidence's: below 1 if too extreme.",
+    measure=lambda rows: rows.line[1][0],
+    interval=lambda rows: rows.line[1][1:],
+)
+MULTICALIBRATION = Metric(
+    name="multicalibration error",
+    explanation="The largest cumulative error of all rows and of each group, in its standard "
+    "deviations: 1.6 on average if it alone is looked at and calibrated.",
+    unit=SIGMAS,
+    needs=("groups",),
+    measure=lambda rows: rows.multicalibration,
+    compared=False,
+)
 MCE = Metric(
     name="MCE",
     explanation="Maximum calibration error: the gap of the worst confidence bin, however few rows "
@@ -182,6 +212,10 @@ DESCRIBED = (
     ECE,
     ECE_DEBIASED,
     SMOOTH_ECE,
+    OBSERVED_OVER_EXPECTED,
+    INTERCEPT,
+    SLOPE,
+    MULTICALIBRATION,
     MCE,
     MLCE,
     WORST_GROUP_MCE,

@@ -30,7 +30,12 @@ from lore_core.metrics.global_metrics import (
 from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
-from lore_core.metrics.without_bins import smooth_calibration_error
+from lore_core.metrics.without_bins import (
+    Limits,
+    calibration_line,
+    multicalibration_error,
+    smooth_calibration_error,
+)
 
 #: Halves have a seed of their own, so that all methods share them.
 _SEED = 0
@@ -62,14 +67,17 @@ class Measured:
     @property
     def binned(self) -> dict[str, Any]:
         """Rows and confidence bins, as the library's functions take them."""
-        rows = self.scores
-        scores = {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
-        return scores | {"n_bins": self.n_bins, "binning": self.binning}
+        return self._rows | {"n_bins": self.n_bins, "binning": self.binning}
 
     @property
-    def accuracy(self) -> float:
-        """Share of right rows, by their weights."""
-        return float(np.average(self.scores.outcome, weights=self.scores.weights))
+    def _rows(self) -> dict[str, Any]:
+        rows = self.scores
+        return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
+
+    @cached_property
+    def right(self) -> Limits:
+        """Share of right rows, by their weights, and the ends of Wilson's 95 % interval."""
+        return share_interval(self.scores.outcome, self.scores.weights)
 
     def by_row(self, measure: RowMean) -> Floats:
         """Return a mean's values row by row, linearised and cached."""
@@ -90,8 +98,22 @@ class Measured:
     @property
     def smooth_error(self) -> float:
         """Smooth ECE."""
-        rows = self.scores
-        return smooth_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
+        return smooth_calibration_error(**self._rows)
+
+    @cached_property
+    def line(self) -> tuple[Limits, Limits]:
+        """Calibration intercept and slope."""
+        return calibration_line(**self._rows)
+
+    @property
+    def expected(self) -> float:
+        """Mean confidence, by the rows' weights; NaN if 0."""
+        return float(np.average(self.scores.confidence, weights=self.scores.weights)) or np.nan
+
+    @property
+    def multicalibration(self) -> float:
+        """Multicalibration error in standard deviations; needs groups."""
+        return multicalibration_error(**self._rows, groups=self._group_names)
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
@@ -152,11 +174,6 @@ class Measured:
         table.insert(1, "bin", np.tile(np.arange(n_bins), len(names)))
         large = np.repeat(np.bincount(member) >= self.min_group_size, n_bins)
         return table[large & (table["rows"] >= MIN_CELL_ROWS)]
-
-    @property
-    def accuracy_interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the share of right rows."""
-        return share_interval(self.scores.outcome, self.scores.weights)[1:]
 
     @cached_property
     def bin_index(self) -> Ints:

@@ -1,15 +1,18 @@
-"""Calibration without bins: isotonic reliability with the score in three parts; the smooth ECE."""
+"""Calibration without bins: isotonic, smooth and cumulative errors; intercept and slope."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
-from lore_core.data.validation import as_rows, check_integer
+from lore_core.data.probabilities import PROBABILITY_FLOOR
+from lore_core.data.validation import as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, weighed
+from lore_core.metrics.global_metrics import FEWEST_GROUP_ROWS, NORMAL_95
 from lore_core.metrics.means import central_interval
 
 #: Of more confidences than this, neighbours are merged.
@@ -18,6 +21,11 @@ _MOST_LEVELS = 2000
 _STEPS = 2000
 #: Halvings of the range in which the bandwidth is the error itself.
 _HALVINGS = 48
+#: Shorter steps to the likeliest coefficients are not taken.
+_LAST_STEP = 1e-9
+#: A value and the ends of its interval.
+Limits = tuple[float, float, float]
+_UNKNOWN = np.nan, np.nan, np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +185,73 @@ def smooth_calibration_error(
         error = np.abs(np.fft.irfft(damped)[:_STEPS]).sum()
         low, high = (sigma, high) if error > sigma else (low, sigma)
     return low
+
+
+def calibration_line(
+    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+) -> tuple[Limits, Limits]:
+    """Return calibration intercept and slope, each with its 95 % interval: ``value, low, high``.
+
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
+
+    Notes
+    -----
+    The likeliest α of logit P(right) = α + logit c, and β of logit P(right) = α + β logit c, with c
+    clipped to [1e-6, 1 − 1e-6] (Van Calster et al., BMC Medicine 17, 2019; docs/method.md). There
+    is no α if all outcomes are alike, and no β if a confidence parts right from wrong.
+    """
+    c, a = as_rows(confidence, outcome)
+    w = as_weights(weights, len(c))
+    x = logit(np.clip(c, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR))
+    ones, right, wrong = np.ones((1, len(x))), x[a == 1], x[a == 0]
+    apart = wrong.max(initial=-np.inf) <= right.min(initial=np.inf) or right.max() <= wrong.min()
+    slope = _UNKNOWN if apart else _likeliest(np.vstack([x, ones]), 0.0, a, w)
+    return _likeliest(ones, x, a, w) if len(right) and len(wrong) else _UNKNOWN, slope
+
+
+def _likeliest(rows: Floats, offset: Floats | float, a: Floats, weights: Floats | None) -> Limits:
+    """Return the coefficient of the first of ``rows`` (q, n) in the likeliest logistic curve."""
+    found, step, loss = np.zeros(len(rows)), np.zeros(len(rows)), np.inf
+    while loss == np.inf or np.abs(step).max() > _LAST_STEP:  # Newton's, halved while they lose
+        odds = offset + (found + step) @ rows
+        p = expit(odds)
+        cost = np.maximum(odds, 0.0) - np.log(np.maximum(p, 1 - p)) - a * odds
+        if (now := float(weighed(cost, weights).sum())) > loss:
+            step /= 2
+            continue
+        found, loss, spread = found + step, now, weighed(p * (1 - p), weights)
+        inverse = np.linalg.pinv((rows * spread) @ rows.T)
+        step = inverse @ (rows @ weighed(a - p, weights))
+    first = inverse[0] @ rows
+    half = NORMAL_95 * float(np.sqrt(weighed(spread, weights) @ first**2))
+    return float(found[0]), found[0] - half, found[0] + half
+
+
+def multicalibration_error(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    groups: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+) -> float:
+    """Largest cumulative calibration error of all rows and of each group, in standard deviations.
+
+    ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken. Those of
+    fewer than 10 rows are left out. For the rest see :func:`calibration_line`.
+
+    Notes
+    -----
+    That of MCGrad (Guy et al., arXiv:2506.11251, 2025), see docs/method.md; but rows of equal
+    confidence are summed together.
+    """
+    names = as_group_labels(groups)
+    c, a = as_rows(confidence, outcome, groups=names)
+    w = as_weights(weights, len(c))
+    of_row = {"off": weighed(a - c, w), "variance": weighed(weighed(c * (1 - c), w), w)}
+    rows, found = pd.DataFrame({"c": c} | of_row), []
+    for group in (np.zeros(len(c)), names):
+        each = rows.groupby(group)["variance"].agg(["size", "sum"])
+        sums = rows.groupby([group, "c"])["off"].sum().groupby(level=0).cumsum().groupby(level=0)
+        reach = sums.max().clip(lower=0) - sums.min().clip(upper=0)
+        found.append((reach / np.sqrt(each["sum"]))[each["size"] >= FEWEST_GROUP_ROWS])
+    return float(pd.concat(found).max())

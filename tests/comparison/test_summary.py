@@ -46,7 +46,7 @@ def test_means_of_rows_have_intervals_without_simulating(sample):
     found = lore.summarize(data, z, groups=names)
     assert list(found.intervals.index) == [
         "accuracy", "mean_confidence", "NLL", "Brier", "ALCE held out", "ECE held out",
-        "max group gap",
+        "max group gap", "O/E", "calibration intercept", "calibration slope",
     ]  # fmt: skip
     low, high = stats.t.interval(0.95, len(c) - 1, c.mean(), stats.sem(c))
     assert found.intervals.loc["mean_confidence", ["low", "high"]].tolist() == pytest.approx(

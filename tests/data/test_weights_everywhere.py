@@ -59,6 +59,7 @@ AS_REPEATED = {
     "average_local_calibration_error": call(lore.average_local_calibration_error, z),
     "bandwidth_curve": call(lore.bandwidth_curve, z, [0.1, 1.0], get=attrgetter("alce")),
     "brier_score": probabilities_and_labels(lore.brier_score),
+    "calibration_line": call(metrics.calibration_line, get=lambda found: np.array(found)[:, 0]),
     "compare_groups": lambda r: comparison.compare_groups({"as it is": r}, r.groups["site"])["gap"],
     "compare_rewards": lambda r: comparison.compare_rewards({"a": r}, [1.5, 2.0])["a"].reward,
     "error_field": call(lore.error_field, z, get=SIGNED, **COARSE),
@@ -144,6 +145,7 @@ OTHERWISE = {
     "confidence_difference": shipped_difference,
     "find_subgroups": lambda r: attrgetter("confidence", "accuracy")(lore.find_subgroups(r)),
     "from_estimator": from_classifier,
+    "multicalibration_error": call(metrics.multicalibration_error, site),
     "null_band": lambda r: (
         inference.null_band(r.confidence, r.features, [0.5], weights=r.weights, n_draws=9).alce
     ),

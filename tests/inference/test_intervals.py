@@ -71,6 +71,35 @@ def test_coverage_where_errors_cancel():
     assert np.mean(held["ALCE"]) >= 0.8
 
 
+def test_the_supported_maximum_may_be_the_only_place_that_is_wrong():
+    """Of such truths those belong to the interval that do not make the value too large."""
+    rng, n, c = np.random.default_rng(0), 400, 0.75
+    z = rng.normal(size=(n, 2))
+    away = np.abs(z[:, None] - z[None]).sum(axis=2)
+    kernel = np.exp(-away / 0.4)
+    gap = np.zeros(n)
+    for place in rng.choice(n, 12, replace=False):
+        gap[np.argsort(away[place])[:12]] = 0.3
+    a = (rng.random(n) < c - gap).astype(float)
+    mean = kernel / kernel.sum(axis=1, keepdims=True)
+    mean = mean[1 / (mean**2).sum(axis=1) >= 10]  # of rows with ten effective neighbours
+
+    def largest(gaps):
+        return np.abs(mean @ gaps).max(axis=0)
+
+    error = mean @ (c - a)
+    place = np.abs(error).argmax()
+    nearest, pattern = np.argsort(-mean[place]), np.zeros((n, 1))
+    share = np.cumsum(mean[place][nearest])
+    pattern[nearest[: 1 + np.searchsorted(share, 0.9)]] = error[place]
+    truths = []
+    for accuracy in (np.clip(c - size * pattern, 0, 1) for size in np.linspace(0, 2, 41)):
+        low = np.quantile(largest(c - (rng.random((n, 400)) < accuracy)), 0.025)
+        truths += [largest(c - accuracy)[0]] if low <= np.abs(error[place]) else []
+    found = lore.calibration_intervals(np.full(n, c), a, z, n_bins=1, n_draws=200)
+    assert found.loc["MLCE supported", "high"] > 0.95 * max(truths)
+
+
 def test_certain_and_perfect_rows():
     found = lore.calibration_intervals(np.ones(50), np.ones(50), np.zeros((50, 1)), n_draws=39)
     assert (found[["value", "low", "high"]] == 0).all(axis=None)

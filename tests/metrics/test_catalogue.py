@@ -23,16 +23,19 @@ def test_whatever_is_in_the_catalogue_is_measured_and_tabled():
     places, groups = rng.normal(size=(60, 2)), np.repeat(["a", "b"], 30)
     found = summarize(data, places, gamma=5.0, n_bins=3, groups=groups, n_draws=39)
     assert list(found.values.index) == names(catalogue.COMPARED)
-    sure = [metric.name for metric in catalogue.COMPARED if metric.has_interval]
+    sure = [metric.name for metric in catalogue.DESCRIBED if metric.has_interval]
     assert list(found.intervals.index) == sure
     assert set(catalogue.CATALOGUE) - set(sure) == {
         "max cell gap",
         "max group-wise MCE",
         "ECE debiased",
         "smooth ECE",
+        "multicalibration error",
     }
     table = metric_table(found)
     assert list(table["metric"]) == names(catalogue.DESCRIBED)
     assert np.isfinite(table["value"]).all()
     for name, value in zip(table["metric"], table["value"], strict=True):
         assert CATALOGUE[name].text(value) != "–"
+    ends = found.intervals.loc["accuracy"] / found.values["mean_confidence"]
+    np.testing.assert_allclose(found.intervals.loc["O/E"], ends)

@@ -1,14 +1,17 @@
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
+from scipy.special import expit, logit
 from scipy.stats import binomtest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import lore_core as lore
 from lore_core.figures import isotonic_figure
 from lore_core.metrics import (
+    calibration_line,
     groupwise_calibration_error,
     isotonic_reliability,
+    multicalibration_error,
     smooth_calibration_error,
     wilson_interval,
 )
@@ -202,3 +205,72 @@ def test_the_diagram_draws_what_was_found(n):
     rows = next(trace for trace in chart.figure.data if trace.name == "rows")
     assert np.sum(rows.y) == n
     assert len(chart.table) == len(found.confidence)
+
+
+def error(limits):
+    """Return the standard error behind a 95 % interval."""
+    return (limits[2] - limits[1]) / 2 / stats.norm.ppf(0.975)
+
+
+def test_the_line_through_two_confidences_by_hand():
+    """Right 3 of 4 at 0.5, whose log-odds are 0, and 9 of 10 at 0.8; then with weights."""
+    c, a = np.repeat([0.5, 0.8], [4, 10]), np.array([1, 1, 1, 0, *[1] * 9, 0])
+    at = logit(0.8)
+    intercept, slope = calibration_line(c, a)
+    assert slope[0] == pytest.approx((np.log(9) - np.log(3)) / at)
+    # A share s of n rows has the variance 1 / (n s (1 − s)) in log-odds.
+    assert error(slope) == pytest.approx(np.sqrt(1 / (4 * 3 / 16) + 1 / 0.9) / at)
+    p = expit(intercept[0] + np.array([0, at]))
+    assert [4, 10] @ p == pytest.approx(12)
+    assert error(intercept) == pytest.approx(1 / np.sqrt([4, 10] @ (p * (1 - p))))
+    # One confidence; rows of weights 1 and 3 are worth (Σw)²/Σw² = 8 rows of ten.
+    intercept, slope = calibration_line([0.8] * 10, [1] * 5 + [0] * 5, weights=[1, 3] * 5)
+    right = (2 * 3 + 3) / 20
+    assert intercept[0] == pytest.approx(logit(right) - at)
+    assert error(intercept) == pytest.approx(1 / np.sqrt(8 * right * (1 - right)))
+    assert np.isnan(slope).all()
+
+
+def test_of_the_likeliest_line_no_residual_is_left():
+    rng, n = np.random.default_rng(0), 300
+    c, w = rng.beta(4, 1, n), rng.lognormal(size=n)
+    c[:3] = [0.0, 1.0, 1.0]
+    a, x = rng.random(n) < c**2, logit(np.clip(c, 1e-6, 1 - 1e-6))
+    intercept, slope = calibration_line(c, a, weights=w)
+    assert w @ (a - expit(intercept[0] + x)) == pytest.approx(0, abs=1e-6)
+    shift = optimize.brentq(lambda shift: w @ (a - expit(shift + slope[0] * x)), -9, 9)
+    assert (w * x) @ (a - expit(shift + slope[0] * x)) == pytest.approx(0, abs=1e-6)
+    assert np.isnan(calibration_line(c, np.ones(n))).all()  # no wrong row
+    intercept, slope = calibration_line(c, c >= np.median(c))
+    assert np.isfinite(intercept).all()
+    assert np.isnan(slope).all()
+
+
+def test_95_of_100_lines_cover_the_truth():
+    held = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        x, w = rng.normal(1, 1, 800), rng.lognormal(sigma=0.7, size=800)
+        for k, true, odds in ((0, 0.4, 0.4 + x), (1, 0.7, 0.7 * x)):
+            line = calibration_line(expit(x), rng.random(800) < expit(odds), weights=w)
+            held[k].append(line[k][1] < true < line[k][2])
+    assert np.mean(held, axis=1) == pytest.approx(0.95, abs=0.035)
+
+
+def test_the_multicalibration_error_is_the_largest_range_of_sums():
+    rng, n = np.random.default_rng(3), 400
+    c, group = rng.beta(4, 1, n).round(2), rng.choice(["a", "b", "c"], n, p=[0.7, 0.28, 0.02])
+    a, w = rng.random(n) < c - 0.35 * (group == "b"), rng.lognormal(size=n)
+
+    def sigmas(rows):
+        upto = [(w * (a - c))[rows & (c <= at)].sum() for at in (-1, *np.unique(c[rows]))]
+        return np.ptp(upto) / np.sqrt((w**2 * c * (1 - c))[rows].sum())
+
+    counted = [np.ones(n, dtype=bool), *(group == name for name in "ab")]
+    assert (group == "c").sum() < 10
+    expected = max(sigmas(rows) for rows in counted)
+    assert multicalibration_error(c, a, group, weights=w) == pytest.approx(expected)
+    assert expected > sigmas(counted[0])
+    # Alone, and right on average everywhere: the largest step of (a − c) / √Σ c(1 − c).
+    assert multicalibration_error([0.5] * 10, [0, 1] * 5, ["x"] * 10) == 0
+    assert multicalibration_error([0.5] * 10, [1] * 10, ["x"] * 10) == pytest.approx(np.sqrt(10))
