@@ -94,4 +94,5 @@ those of one group are e² times as large): 400 models each, in %, ± the standa
 as above. p-values of ECE, ALCE and MLCE should be so small in 5 %. Covered: by the 95 % intervals
 of accuracy and Brier score, in 95 %, and the truth 0 of the ECE by its interval, in 97.5 %.
 
-{markdown_table(head, rows)}"""
+{markdown_table(head, rows)}
+"""

@@ -23,6 +23,7 @@ from _retraining import retraining_section
 from _supported import supported_section
 from _tails import tail_section
 from _trials import Trial, intervals, percent, summary_tests
+from _units import unit_section
 from _vectors import class_section, vector_section
 from _verdict_sections import (
     detectable_section,
@@ -138,6 +139,7 @@ SECTIONS = {
     "improvements": improvement_section,
     "topics": topic_section,
     "weighted": weighted_section,
+    "units": unit_section,
 }
 _HEAD = (
     "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"

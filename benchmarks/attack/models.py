@@ -83,9 +83,8 @@ def attack(first: int, last: int) -> Outcome:
     files, rows = fitted()
     names = list(files)
     given, features = rows.probabilities, rows.features
-    groups = {"site": rows.groups["site"]}
     sound = {
-        name: lore.Predictor.load(content).predict(given, features, groups)
+        name: lore.Predictor.load(content).predict(given, features)
         for name, content in files.items()
     }
 
@@ -96,7 +95,7 @@ def attack(first: int, last: int) -> Outcome:
         content = files[name]
         made = mutated(content, list(files.values()), chance) if damage else edited(content, chance)
         reader = lore.Predictor.load(made)
-        found = reader.predict(given, features, groups)
+        found = reader.predict(given, features)
         if not np.isfinite(found).all() or found.min() < 0 or found.max() > 1 + 1e-9:
             raise AssertionError(f"{name}: {found.min()} to {found.max()}")
         if np.abs(found.sum(axis=1) - 1).max() > 1e-6:

@@ -244,7 +244,7 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
             )
         known, new = fitted.recalibrate(rows, embedding), fitted.recalibrate(tried, points)
         curve = lore.metrics.risk_curve(
-            new.confidence, new.outcome, known.confidence, weights=new.weights
+            new.confidence, new.outcome, known.confidence, weights=new.weights, units=new.units
         )
         fitted.answer_threshold = found = lore.metrics.answer_threshold(curve, options.risk)
         if found.confidence is None:

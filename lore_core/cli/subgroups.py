@@ -134,7 +134,7 @@ def variables(
         others = (name for name, _, _ in columns(view.evaluation))
         check_choice(variable, "--variable", [*ranking["variable"], *others])
         coded = attribute(view.evaluation, variable, n_parts=parts)
-        table = lore.gap_along(**view.scored, values=coded)
+        table = lore.gap_along(**view.scored_by_unit, values=coded)
         sentence, shown = regions.describe_variable(variable, table, ranking), _along(table)
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},

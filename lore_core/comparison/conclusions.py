@@ -22,6 +22,7 @@ from lore_core.data.number_text import (
     rows_words,
     signed_points,
 )
+from lore_core.data.units import chosen_units
 from lore_core.data.weights import chosen_weights
 from lore_core.inference.simulation import NullBand
 from lore_core.inference.whole_vector import VectorBand
@@ -188,7 +189,7 @@ def group_difference_p(table: pd.DataFrame) -> float:
     Cochran's Q; the variance of a group's accuracy is that at its mean confidence less the common
     gap, which is at least what it is. Groups with less than three rows' worth are left out.
     """
-    rows, confidence, gap = (table[name].to_numpy() for name in ("rows", "mean_confidence", "gap"))
+    rows, confidence, gap = (table[name].to_numpy() for name in ("worth", "mean_confidence", "gap"))
     common = np.average(gap, weights=rows)
     expected = np.clip(confidence - common, 0.0, 1.0)
     variance = rows * expected * (1 - expected)
@@ -364,7 +365,8 @@ def subgroup_gaps(result: Comparison, subgroup: Subgroup) -> pd.DataFrame:
     """
     first, rows = next(iter(result.datasets.values())), subgroup.held_out
     weights = chosen_weights(first.weights, rows)
-    accuracy, low, high = share_interval(first.outcome[rows], weights)
+    units = chosen_units(first.units, rows)
+    accuracy, low, high = share_interval(first.outcome[rows], weights, units)
     confidence = np.array(
         [np.average(item.confidence[rows], weights=weights) for item in result.datasets.values()]
     )
@@ -416,20 +418,21 @@ def conclude_retraining(
     *,
     unsure_cost: float = 1.0,
     has_features: bool = True,
-    weighted: bool = False,
+    simple_sample: bool = True,
 ) -> Conclusion:
     """Say what recalibrating the confidence can gain, and what only the features can.
 
     ``losses, rewards``: of the same rows; None where they are too few. ``unsure_cost``: the cost u
     of being unsure, in the reader's unit. ``has_features``: whether trees saw features, or the
-    predicted class alone. ``weighted``: whether rows have weights, so that nothing was estimated.
+    predicted class alone. ``simple_sample``: whether rows have neither weights nor units; of
+    others nothing is estimated.
 
     "At most" and "at least" are ends of a 95 % interval (of the reward a one-sided bound).
     """
-    if weighted:
+    if not simple_sample:
         return Conclusion(
             "Whether to recalibrate or to retrain was not tested: its bounds hold for rows without "
-            "weights only."
+            "weights and units only."
         )
     if losses is None:
         return Conclusion(

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from lore_core.data.arrays import Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import N_BINS
 from lore_core.data.number_text import POINTS, percent, share_words
+from lore_core.data.units import as_units, by_unit, chosen_units
 from lore_core.data.validation import as_confidence, as_group_labels, as_outcome
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.inference.intervals import N_SIMULATED, calibration_intervals
@@ -48,7 +49,8 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     ``changed``: share of such rows; ``accuracy`` of the most probable classes, its ``difference``
     with joint 95 % ends (Agresti, Min, Statistics in Medicine 24, 2005; Bonferroni).
     """
-    z = ndtri(1 - 0.025 / max(len(datasets), 1))
+    level = 1 - 0.025 / max(len(datasets), 1)
+    z = ndtri(level)
 
     def row(data: Dataset) -> tuple[float, ...]:
         top = data.probabilities.argmax(axis=1)
@@ -58,6 +60,11 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
         n, net, moved = len(data), apart.sum(), np.abs(apart).sum()
         middle = net / (n + 2)
         half = z * np.sqrt(moved + 1 - net**2 / (n + 2)) / (n + 2)
+        if data.units is not None:
+            of_units = by_unit(apart, None, data.units)
+            degrees = len(of_units) - 1
+            half = stdtrit(degrees, level) * of_units.std(ddof=1) / np.sqrt(degrees + 1)
+            middle = apart.mean()
         ends = (middle - half, middle + half) if changed.any() else (0.0, 0.0)
         return changed.mean(), right.mean(), apart.mean(), *ends
 
@@ -106,6 +113,7 @@ def compare_rewards(
         first.outcome[counted],
         ratios,
         weights=chosen_weights(first.weights, counted),
+        units=chosen_units(first.units, counted),
     )
 
 
@@ -117,12 +125,13 @@ def group_report(
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     n_draws: int = N_SIMULATED,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """Mean gap, ECE and MCE of each group, with 95 % intervals.
 
-    ``confidence``, ``outcome`` (n,), ``weights`` (n,), ``n_bins``, ``binning``: see
+    ``confidence``, ``outcome``, ``weights``, ``units`` (n,), ``n_bins``, ``binning``: see
     :func:`~lore_core.metrics.global_metrics.reliability_table`; bins are chosen once on all rows.
     ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken.
     ``n_draws``: simulations for each true error tried
@@ -139,8 +148,10 @@ def group_report(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups).astype(str)
-    w = as_weights(weights, len(c))
-    frame = groupwise_calibration_error(c, a, names, n_bins=n_bins, binning=binning, weights=w)
+    w, u = as_weights(weights, len(c)), as_units(units, len(c))
+    frame = groupwise_calibration_error(
+        c, a, names, n_bins=n_bins, binning=binning, weights=w, units=u
+    )
     bounds = np.full((len(frame), 4), np.nan)
     if n_draws:
         bins = confidence_bins(c, n_bins, binning)
@@ -151,6 +162,7 @@ def group_report(
                 a[own],
                 bins=bins,
                 weights=chosen_weights(w, own),
+                units=chosen_units(u, own),
                 n_draws=n_draws,
                 random_state=random_state,
             )

@@ -94,7 +94,9 @@ class Comparison:
             return joint_intervals(columns)
         of_class, first = BY_CLASS[metric.name], self.datasets[against]
         scores = by_blocks(of_class, first.probabilities)
-        range_to = partial(difference_range, of_class, scores, weights=first.weights)
+        range_to = partial(
+            difference_range, of_class, scores, weights=first.weights, units=first.units
+        )
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = threads.map(range_to, (self.datasets[of].probabilities for of in others))
             return joint_intervals(columns, list(found))

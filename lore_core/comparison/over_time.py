@@ -69,8 +69,11 @@ class RowBatches(SummedBatches):
         Without features, those of the words of a text column; without either a map of one place.
         """
         named = sorted(set(batch), key=in_order)
-        if rows.weights is not None:
-            raise InputError("batches must have no weights of rows: the tests count every row.")
+        if not rows.is_simple_sample:
+            raise InputError(
+                "batches must have neither weights nor units of rows: the tests take every row as "
+                'independent. Leave them out (mapping={"weight": "", "unit": ""}).'
+            )
         number = {name: k for k, name in enumerate(named)}
         if rows.features is None:
             texts = text_columns(rows)

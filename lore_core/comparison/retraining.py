@@ -75,7 +75,7 @@ def estimate_gains(
 
     ``calibration, rows``: to learn on, and to predict; with the same features, or none. ``target``:
     see :meth:`~lore_core.data.dataset.Dataset.target`. ``random_state``: seed of the trees and of
-    the 20,000 rows they see at most. Raises InputError if rows have weights.
+    the 20,000 rows they see at most. Raises InputError if rows have weights or units.
 
     Beta calibration of the confidence, then gradient-boosted trees (50 of at most 8 leaves of at
     least 20 rows) of the rest. Better models find more of what there is, none finds more.
@@ -83,10 +83,11 @@ def estimate_gains(
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     known, new = calibration.target(target), rows.target(target)
-    if known.weights is not None or new.weights is not None:
+    if not (calibration.is_simple_sample and rows.is_simple_sample):
         raise InputError(
-            "recalibrate or retrain is not said of weighted rows: its bounds were tried on rows "
-            'that count alike only. Leave the weights out (mapping={"weight": ""}).'
+            "recalibrate or retrain is not said of weighted rows or those of units: its bounds "
+            "were tried on rows that count alike and alone. Leave weights and units out "
+            '(mapping={"weight": "", "unit": ""}).'
         )
     curve = BetaCalibration().fit(_two_classes(known))
     before, after = (

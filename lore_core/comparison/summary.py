@@ -40,8 +40,9 @@ class Summary:
     #: intercept and slope, joint ones of the worst group's gap; where simulated, those of
     #: :func:`~lore_core.inference.intervals.calibration_intervals`.
     intervals: pd.DataFrame
-    #: Metrics that are means of rows, row by row (:func:`~lore_core.data.weights.linearised`), for
-    #: paired differences. None after :meth:`without_row_values`.
+    #: Metrics that are means of rows, row by row or, where rows have units, unit by unit
+    #: (:func:`~lore_core.data.units.mean_values`), for paired differences. None after
+    #: :meth:`without_row_values`.
     row_values: pd.DataFrame | None
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
@@ -116,7 +117,7 @@ def summarize(
     simulated = None
     if n_draws:
         simulated = calibration_intervals(
-            **rows.binned,
+            **rows.binned_by_unit,
             embedding=embedding if local_intervals else None,
             gamma=gamma,
             n_draws=n_draws,

@@ -23,6 +23,7 @@ from lore_core.data.defaults import (
 )
 from lore_core.data.errors import check_choice
 from lore_core.data.probabilities import with_confidence
+from lore_core.data.units import as_units, row_units
 from lore_core.data.validation import (
     InputError,
     as_class_names,
@@ -47,6 +48,7 @@ class Target:
     outcome: Floats
     name: str = TOP_LABEL
     weights: Floats | None = None  #: None: all alike
+    units: Ints | None = None  #: None: each row its own
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -86,6 +88,9 @@ class Dataset:
         One meaningful name a feature, as the input table's columns have.
     weights : array-like of shape (n,), optional
         What each row counts for, above 0 (:mod:`~lore_core.data.weights`); equal ones become None.
+    units : array-like of shape (n,), optional
+        The unit of each row, such as its patient (:mod:`~lore_core.data.units`): numbered by their
+        first rows, None if no two rows share one.
 
     Notes
     -----
@@ -106,6 +111,7 @@ class Dataset:
     has_image: Mask | None
     feature_names: tuple[str, ...] | None
     weights: Floats | None
+    units: Ints | None
 
     def __init__(
         self,
@@ -124,6 +130,7 @@ class Dataset:
         has_image: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
+        units: ArrayLike | None = None,
     ) -> None:
         checked = as_probabilities(probabilities)
         n_classes = checked.shape[1]
@@ -150,6 +157,7 @@ class Dataset:
             name=name,
             complete=complete,
             weights=as_weights(weights),
+            units=as_units(units),
         )
         check_lengths(**{name: getattr(self, name) for name in _OF_ROWS})
 
@@ -187,6 +195,16 @@ class Dataset:
         return _read_only((self.predictions == self.labels).astype(np.float64))
 
     @property
+    def n_units(self) -> int:
+        """Number of units: of rows where each is its own."""
+        return len(self) if self.units is None else int(self.units.max()) + 1
+
+    @property
+    def is_simple_sample(self) -> bool:
+        """Whether rows count alike and alone: without weights and units."""
+        return self.weights is None and self.units is None
+
+    @property
     def accuracy(self) -> float:
         """Share of rows, by their weights, whose predicted class is the true one."""
         return float(np.average(self.outcome, weights=self.weights))
@@ -207,13 +225,14 @@ class Dataset:
     def target(self, target: str | int = TOP_LABEL) -> Target:
         """Confidence and outcome of the top label, or of one class by its index."""
         if target == TOP_LABEL:
-            return Target(self.confidence, self.outcome, weights=self.weights)
+            return Target(self.confidence, self.outcome, weights=self.weights, units=self.units)
         k = int(check_choice(target, "target", (TOP_LABEL, *range(self.n_classes))))
         return Target(
             np.asarray(self.probabilities[:, k]),
             (self.labels == k).astype(np.float64),
             f"class {self.class_name(k)}",
             self.weights,
+            self.units,
         )
 
     def rows(self, selection: Selection, *, map_array: MapArray | None = None) -> Dataset:
@@ -236,8 +255,8 @@ class Dataset:
         if not len(taken["labels"]):
             raise InputError(f"a dataset needs at least one row; none of '{self.name}' was chosen.")
         images, shown = _as_pictures(taken["images"], taken["has_image"])
-        weights = as_weights(taken["weights"])
-        return self._with(**taken | {"images": images, "has_image": shown, "weights": weights})
+        counted = {"weights": as_weights(taken["weights"]), "units": as_units(taken["units"])}
+        return self._with(**taken | {"images": images, "has_image": shown} | counted)
 
     def predictions_only(self) -> Dataset:
         """Return what is predicted and what came true, without what else is known of the rows."""
@@ -287,26 +306,28 @@ class Dataset:
         return self.rows(mask)
 
     def with_split(self, calibration_fraction: float = 0.5, *, random_state: int = 0) -> Dataset:
-        """Split the rows at random, alike in right and wrong predictions.
+        """Split the rows, or their units, at random, alike in right and wrong predictions.
 
         ``calibration_fraction``: share of rows to fit recalibrators on, in (0, 1).
         """
         check_share(calibration_fraction, "calibration_fraction")
-        if len(self) < 2:
-            raise InputError("a split needs at least 2 rows; got 1.")
+        if self.n_units < 2:
+            raise InputError("a split needs at least 2 rows, or units of them; got 1.")
         rng = np.random.default_rng(random_state)
         split = np.full(len(self), EVALUATION, dtype="<U11")
         # Shuffle, then sort by outcome: every k-th row of each stratum goes to calibration.
-        order = rng.permutation(len(self))
-        order = order[np.argsort(self.outcome[order], kind="stable")]
-        position = np.arange(len(self))
+        units = row_units(self.units, len(self))
+        right = np.bincount(units, self.outcome) / np.bincount(units)
+        order = rng.permutation(len(right))
+        order = order[np.argsort(right[order], kind="stable")]
+        position = np.arange(len(right))
         steps = np.floor((position + 1) * calibration_fraction)
         chosen = steps > np.floor(position * calibration_fraction)
         if not chosen.any():
             chosen[0] = True
         if chosen.all():
             chosen[-1] = False
-        split[order[chosen]] = CALIBRATION
+        split[np.isin(units, order[chosen])] = CALIBRATION
         return self._with(split=split)
 
     def with_confidence(self, confidence: ArrayLike) -> Dataset:

@@ -21,6 +21,7 @@ _FRAMES = ("groups", "metadata")
 #: Names with a meaning in the file; metadata columns of such names are renamed.
 _RESERVED = {
     *("probs", "logits", "confidence", "predictions", "labels", "class_names", "sample_weight"),
+    "unit",
     *("features", "feature_names", "groups", "group_names", "inputs", "input_names"),
     *("images", "split"),
 }
@@ -158,7 +159,7 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     if not dataset.complete or (predictions != dataset.probabilities.argmax(axis=1)).any():
         arrays["predictions"] = predictions
     parts = {name: getattr(dataset, name) for name in ("features", "images", "split")}
-    parts["sample_weight"] = dataset.weights
+    parts |= {"sample_weight": dataset.weights, "unit": dataset.units}
     arrays |= {name: part for name, part in parts.items() if part is not None}
     if dataset.feature_names is not None:
         arrays["feature_names"] = np.array(dataset.feature_names, dtype=np.str_)

@@ -22,6 +22,7 @@ def from_estimator(
     features: Any = None,
     groups: Any = None,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> Dataset:
     """Let a fitted classifier predict, and keep what it said beside the truth.
 
@@ -37,8 +38,8 @@ def from_estimator(
         What "similar rows" means; by default ``X`` itself. A DataFrame brings its column names.
     groups : DataFrame or array-like of shape (n, g), optional
         Group names.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0; see :class:`~lore_core.Dataset`.
+    weights, units : array-like of shape (n,), optional
+        What each row counts for, above 0, and what it belongs to; see :class:`~lore_core.Dataset`.
 
     Raises
     ------
@@ -80,6 +81,7 @@ def from_estimator(
         class_names=[str(name) for name in classes],
         name=name,
         weights=weights,
+        units=units,
     )
 
 

@@ -15,6 +15,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress, tell
+from lore_core.data.units import Dependence, as_units, drawn_uniform
 from lore_core.data.validation import Points, as_coordinates, as_rows, check_integer, check_lengths
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.inference.simulation import affordable_null_draws
@@ -58,6 +59,7 @@ def calibration_intervals(
     binning: Binning = "equal-width",
     bins: ConfidenceBins | None = None,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     n_draws: int = N_SIMULATED,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -66,9 +68,9 @@ def calibration_intervals(
 
     ``confidence``, ``outcome``, ``gamma``, ``n_bins``, ``binning``, ``weights``, ``progress``: see
     :func:`~lore_core.metrics.local_error.local_errors`. ``embedding`` (n, d): adds ALCE, MLCE and
-    supported MLCE. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``n_draws``:
-    simulations for each true error tried, at least 39, or the tails have none. ``random_state``:
-    their seed.
+    supported MLCE. ``bins``: chosen elsewhere, instead of ``n_bins`` and ``binning``. ``units``
+    (n,): whose rows go together. ``n_draws``: simulations for each true error tried, at least 39,
+    or the tails have none. ``random_state``: their seed.
 
     Returns
     -------
@@ -88,21 +90,27 @@ def calibration_intervals(
     Measured coverage: docs/trust.md.
     """
     c, a = as_rows(confidence, outcome)
-    w = as_weights(weights, len(c))
+    w, dependence = as_weights(weights, len(c)), Dependence.of(c, a, as_units(units, len(c)))
     n_draws = check_integer(n_draws, "n_draws", minimum=39)
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
     rng = np.random.default_rng(random_state)
-    few = np.bincount(index)[index] < MANY_ROWS
-    uniform = rng.random((n_draws, len(c) if embedding is not None else np.count_nonzero(few)))
+    # (A sum of rows of units is not normal with the variance of independent ones.)
+    few = (np.bincount(index)[index] < MANY_ROWS) | (dependence is not None)
+    n_drawn = len(c) if embedding is not None else np.count_nonzero(few)
+    if dependence is None:
+        uniform, doubt = rng.random((n_draws, n_drawn)), np.ones(len(c))
+    else:
+        uniform = np.stack([drawn_uniform(dependence, len(c), rng) for _ in range(n_draws)])
+        doubt = dependence.inflation(index)
     each = uniform if uniform.shape[1] < len(c) or few.all() else uniform[:, few]
     jobs: list[tuple[tuple[str, ...], Errors, list[Pattern]]] = [
-        (_GLOBAL, *_global_parts(c, a, index, few, each, rng, w))
+        (_GLOBAL, *_global_parts(c, a, index, few, each, rng, w, doubt))
     ]
     if embedding is not None:
         z = as_coordinates(embedding)
         check_lengths(embedding=z, confidence=c)
         bandwidth = scaled_bandwidth(gamma, z.shape[1])
-        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth, uniform, w)))
+        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth, uniform, w, doubt)))
     rows = {}
     done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)
     for names, errors, patterns in jobs:
@@ -150,14 +158,19 @@ def _global_parts(
     uniform: Floats,
     rng: np.random.Generator,
     weights: Floats | None,
+    doubt: Floats,
 ) -> tuple[Errors, list[Pattern]]:
-    """Return a function to ECE and MCE, and true errors to try; ``few``: rows drawn one by one."""
+    """Return a function to ECE and MCE, and true errors to try.
+
+    ``few``: rows drawn one by one; ``doubt`` (n,): what units multiply their variances by.
+    """
     count, mass = np.bincount(index), np.bincount(index, weights=weights)
     each = np.ones(len(c)) if weights is None else weights
     member = sparse.csr_array(
         (each[few], (index[few], np.arange(np.count_nonzero(few)))),
         shape=(len(count), np.count_nonzero(few)),
     )
+    by_bin = np.bincount(index, few) > 0
     deviate = rng.standard_normal((len(count), len(uniform)))
     by_row = np.ascontiguousarray(uniform.T)
     confidence_sum, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
@@ -177,11 +190,11 @@ def _global_parts(
         drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
         drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
         row_by_row = member @ (by_row < accuracy[few, None]).astype(float)
-        right = np.where(count[:, None] < MANY_ROWS, row_by_row, drawn)
+        right = np.where(by_bin[:, None], row_by_row, drawn)
         return metric(np.column_stack([expected, right]))
 
     gap = total(c - a) / size
-    noise = total(c * (1 - c), 2) / size**2
+    noise = total(doubt * c * (1 - c), 2) / size**2
     even = np.sign(gap) * metric(total(a)[:, None])[0]
     largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
     return errors, [
@@ -199,6 +212,7 @@ def _local_parts(
     bandwidth: float,
     uniform: Floats,
     weights: Floats | None,
+    doubt: Floats,
 ) -> tuple[Errors, list[Pattern]]:
     """Return a function to ALCE, MLCE and supported MLCE (if any), and true errors to try."""
     order = np.argsort(index, kind="stable")
@@ -208,7 +222,7 @@ def _local_parts(
     sums = laplacian_sums(
         z,
         None,
-        np.column_stack([each, each * (c - a), each**2 * c * (1 - c), each**2]),
+        np.column_stack([each, each * (c - a), each**2 * doubt[order] * c * (1 - c), each**2]),
         bandwidth=[bandwidth, bandwidth / 2],
         target_groups=index,
     )

@@ -20,6 +20,7 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.data.progress import Progress, tell
+from lore_core.data.units import Dependence, drawn_uniform, residual_of_draw
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
@@ -135,13 +136,15 @@ def null_band(
     binning: Binning = "equal-width",
     n_draws: int = 200,
     weights: ArrayLike | None = None,
+    dependence: Dependence | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> NullBand:
     """MLCE and ALCE over γ of a model whose confidences are these and right.
 
     ``confidence`` (n,): in [0, 1]. ``embedding`` (n, d): coordinates. ``n_draws``: sets of outcomes
-    drawn, with seed ``random_state``. The rest: see
+    drawn, with seed ``random_state``. ``dependence``: of rows of a unit
+    (:meth:`~lore_core.data.units.Dependence.of`). The rest: see
     :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
@@ -149,7 +152,7 @@ def null_band(
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    drawn_errors = _drawn_errors(c, index, embedding, grid, w, **drawing)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, w, dependence=dependence, **drawing)
     drawn = [_summaries(error, supported, w) for _, error, supported in drawn_errors]
     return NullBand(
         grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
@@ -166,6 +169,7 @@ def null_errors(
     n_draws: int = 200,
     within: Mask | None = None,
     weights: ArrayLike | None = None,
+    dependence: Dependence | None = None,
     n_shares: int = 201,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -189,7 +193,7 @@ def null_errors(
     ranks = np.linspace(0.0, 1.0, np.count_nonzero(chosen))
     drawn = []
     drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    drawn_errors = _drawn_errors(c, index, embedding, grid, w, **drawing)
+    drawn_errors = _drawn_errors(c, index, embedding, grid, w, dependence=dependence, **drawing)
     for gap, error, supported in drawn_errors:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             lce = list(
@@ -301,6 +305,7 @@ def drawn_means(
     mass: Floats,
     *,
     weights: Floats | None = None,
+    dependence: Dependence | None = None,
     n_draws: int,
     random_state: int,
     progress: Progress | None,
@@ -318,26 +323,14 @@ def drawn_means(
     rng = np.random.default_rng(random_state)
     for start in range(0, n_draws, at_once):
         size = min(at_once, n_draws - start)
-        residual = np.moveaxis(
-            np.stack([_drawn_residual(predicted, rng) for _ in range(size)]), 0, 1
-        )
+        uniform = (drawn_uniform(dependence, n, rng) for _ in range(size))
+        residual = np.moveaxis(np.stack([residual_of_draw(predicted, u) for u in uniform]), 0, 1)
         columns = weighed(residual.reshape(n, -1), weights)
         sums = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=groups)
         # Every row has its whole weight in its own mean, so no mass is small.
         sums /= mass[:, :, None]
         yield residual, sums.reshape(len(bandwidth), *residual.shape)
         tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")
-
-
-def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
-    if predicted.ndim == 1:
-        return predicted - (rng.random(len(predicted)) < predicted)
-    upto = np.cumsum(predicted, axis=1)
-    level = rng.random((len(predicted), 1)) * upto[:, -1:]
-    drawn = (upto <= level).sum(axis=1).clip(max=predicted.shape[1] - 1)
-    residual = predicted.copy()
-    residual[np.arange(len(predicted)), drawn] -= 1.0
-    return residual
 
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:

@@ -14,6 +14,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import N_BINS
 from lore_core.data.number_text import p_sentence, points_words, rows_words, share_words
 from lore_core.data.progress import Progress
+from lore_core.data.units import Dependence
 from lore_core.data.validation import Points, as_coordinates, check_integer
 from lore_core.inference.simulation import affordable_null_draws, drawn_means
 from lore_core.kernel_sums import laplacian_sums
@@ -156,7 +157,11 @@ def _drawn_squares(
         for inside, at, one in zip(known, mass, h, strict=True)
         if by_class
     ]
-    for residual, mean in drawn_means(dataset.probabilities, z, groups, h, mass, **drawing):
+    p = dataset.probabilities
+    if dataset.units is not None:
+        seen = np.eye(dataset.n_classes)[dataset.labels]
+        drawing["dependence"] = Dependence.of(p, seen, dataset.units)
+    for residual, mean in drawn_means(p, z, groups, h, mass, **drawing):
         own = np.square(residual, out=residual)
         square = np.square(mean, out=mean)
         of_class = [

@@ -11,6 +11,7 @@ from scipy import special
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import N_BINS
+from lore_core.data.units import as_units, chosen_units, design_effects
 from lore_core.data.validation import InputError, as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 
@@ -110,11 +111,16 @@ def wilson_interval(successes: ArrayLike, count: ArrayLike) -> tuple[Floats, Flo
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
-def share_interval(outcome: Floats, weights: Floats | None = None) -> tuple[float, float, float]:
-    """Return the share of right rows with Wilson's 95 % interval, by their weights."""
+def share_interval(
+    outcome: Floats, weights: Floats | None = None, units: Ints | None = None
+) -> tuple[float, float, float]:
+    """Return the share of right rows with Wilson's 95 % interval, by their weights and units."""
     share = float(np.average(outcome, weights=weights))
     n = effective_rows(weights, len(outcome))
-    low, high = wilson_interval(outcome.sum() if weights is None else share * n, n)
+    if units is not None:
+        n /= design_effects(outcome, np.zeros_like(units), 1, weights, units)[0]
+    are_counted = weights is None and units is None
+    low, high = wilson_interval(outcome.sum() if are_counted else share * n, n)
     return share, float(low), float(high)
 
 
@@ -128,11 +134,19 @@ class SetMeans(NamedTuple):
     low: Floats
     high: Floats
     mass: Floats  #: Σw
-    worth: Floats  #: (Σw)² / Σw²: how many equal rows a mean is worth; without weights the rows
+    #: (Σw)² / Σw² over the design effect: how many equal, independent rows a mean is worth; without
+    #: weights and units the rows.
+    worth: Floats
+    design: Floats  #: Design effect of units, 1 without: :func:`design_effects`
 
 
 def set_means(
-    c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None
+    c: Floats,
+    a: Floats,
+    codes: NDArray[np.integer[Any]],
+    size: int,
+    weights: Floats | None,
+    units: Ints | None = None,
 ) -> SetMeans:
     """Return sizes and means of disjoint sets of rows; ``codes`` (n,): 0 to ``size`` − 1."""
     rows: Ints = np.bincount(codes, minlength=size)
@@ -142,17 +156,28 @@ def set_means(
         squares = weights**2
         mass, square = (np.bincount(codes, x, size).astype(np.float64) for x in (weights, squares))
         worth = mass**2 / np.where(square > 0, square, 1.0)
-    per_mass: Floats | float = 1.0 if weights is None else worth / np.where(mass > 0, mass, 1.0)
+    design = np.ones(size)
+    if units is not None:
+        design = design_effects(c - a, codes, size, weights, units)
+        worth = worth / design
+    per_mass: Floats | float = 1.0
+    if weights is not None or units is not None:
+        per_mass = worth / np.where(mass > 0, mass, 1.0)
     low, high = wilson_interval(right * per_mass, worth)
     with np.errstate(invalid="ignore"):
-        return SetMeans(rows, sure / mass, right / mass, low, high, mass, worth)
+        return SetMeans(rows, sure / mass, right / mass, low, high, mass, worth, design)
 
 
 def gap_table(
-    c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None = None
+    c: Floats,
+    a: Floats,
+    codes: NDArray[np.integer[Any]],
+    size: int,
+    weights: Floats | None = None,
+    units: Ints | None = None,
 ) -> pd.DataFrame:
     """Return the gap of disjoint sets of rows by Wilson's 95 % interval of their accuracy."""
-    of = set_means(c, a, codes, size, weights)
+    of = set_means(c, a, codes, size, weights, units)
     return pd.DataFrame(
         {
             "rows": of.rows,
@@ -185,6 +210,7 @@ def reliability_table(
     binning: Binning = "equal-width",
     within: Mask | None = None,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> ReliabilityTable:
     """Count, mean confidence and accuracy of each confidence bin.
 
@@ -192,13 +218,14 @@ def reliability_table(
     ``n_bins``, ``binning``: see :func:`~lore_core.data.binning.confidence_bins`. ``within`` (n,):
     mask of the rows to count, in the bins of all. ``weights`` (n,): what each row counts for, above
     0; intervals of accuracies are then those of (Σw)²/Σw² equal rows (Korn, Graubard, 1998).
+    ``units`` (n,): whose rows go together; divides what a mean is worth by its design effect.
     """
     c, a = as_rows(confidence, outcome)
-    w = as_weights(weights, len(c))
+    w, u = as_weights(weights, len(c)), as_units(units, len(c))
     bins = confidence_bins(c, n_bins, binning)
     if within is not None:
-        c, a, w = c[within], a[within], chosen_weights(w, within)
-    return ReliabilityTable(bins, *set_means(c, a, bins.assign(c), bins.n_bins, w))
+        c, a, w, u = c[within], a[within], chosen_weights(w, within), chosen_units(u, within)
+    return ReliabilityTable(bins, *set_means(c, a, bins.assign(c), bins.n_bins, w, u)[:-1])
 
 
 def expected_calibration_error(confidence: ArrayLike, outcome: ArrayLike, **options: Any) -> float:
@@ -225,6 +252,7 @@ def groupwise_calibration_error(
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """ECE, MCE and mean gap inside each group.
 
@@ -235,12 +263,12 @@ def groupwise_calibration_error(
     -------
     DataFrame
         One row a group, largest first: ``group, rows, accuracy, mean_confidence, gap, gap_low,
-        gap_high, ece, mce``. The intervals of the gaps (:func:`exact_interval`) hold all at once
-        with 95 % (Bonferroni).
+        gap_high, ece, mce, worth`` (so many equal, independent rows). The intervals of the gaps
+        (:func:`exact_interval`) hold all at once with 95 % (Bonferroni).
     """
     names = as_group_labels(groups)
     c, a = as_rows(confidence, outcome, groups=names)
-    w = as_weights(weights, len(c))
+    w, u = as_weights(weights, len(c)), as_units(units, len(c))
     bins = confidence_bins(c, n_bins, binning)
     unique, member = np.unique(names.astype(str), return_inverse=True)
     n_groups = len(unique)
@@ -248,7 +276,7 @@ def groupwise_calibration_error(
     cell = np.ravel_multi_index((member, bins.assign(c)), shape)
     cells = set_means(c, a, cell, n_groups * bins.n_bins, w)
     gaps = np.nan_to_num(np.abs(cells.confidence - cells.accuracy)).reshape(shape)
-    of = set_means(c, a, member, n_groups, w)
+    of = set_means(c, a, member, n_groups, w, u)
     low, high = exact_interval(of.accuracy * of.worth, of.worth, level=1 - 0.05 / n_groups)
     frame = pd.DataFrame(
         {
@@ -261,6 +289,7 @@ def groupwise_calibration_error(
             "gap_high": of.confidence - low,
             "ece": (cells.mass.reshape(shape) * gaps).sum(axis=1) / of.mass,
             "mce": gaps.max(axis=1),
+            "worth": of.worth,
         }
     )
     return frame.sort_values("rows", ascending=False, ignore_index=True)

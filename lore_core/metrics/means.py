@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import check_share
 from lore_core.data.weights import weighed
@@ -96,10 +96,12 @@ def difference_range(
     first: Floats,
     other: Floats,
     weights: Floats | None = None,
+    units: Ints | None = None,
 ) -> tuple[float, float]:
     """Return the least and largest difference of a score over all classes.
 
     ``first``: scores of all classes of each row, ``other``: other probabilities of them, (n, K).
+    ``units`` (n,): then of :func:`~lore_core.data.units.by_unit`, by its largest unit.
     """
 
     def ends(one: Floats, two: Floats) -> Floats:
@@ -107,7 +109,12 @@ def difference_range(
         return np.column_stack([difference.min(axis=1), difference.max(axis=1)])
 
     low, high = weighed(by_blocks(ends, first, other), weights).T
-    return float(low.min()), float(high.max())
+    least, most = float(low.min()), float(high.max())
+    if units is None:
+        return least, most
+    mass = np.bincount(units, weights)
+    times = float(mass.max() / mass.mean())
+    return least - (times - 1) * (most - least), most + (times - 1) * (most - least)
 
 
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:

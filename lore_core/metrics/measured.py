@@ -14,8 +14,9 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS
+from lore_core.data.units import mean_values, shuffled_halves
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
-from lore_core.data.weights import chosen_weights, linearised, weighed
+from lore_core.data.weights import chosen_weights, weighed
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
@@ -70,6 +71,11 @@ class Measured:
         return self._rows | {"n_bins": self.n_bins, "binning": self.binning}
 
     @property
+    def binned_by_unit(self) -> dict[str, Any]:
+        """The same with the units of the rows, for functions that test."""
+        return self.binned | {"units": self.scores.units}
+
+    @property
     def _rows(self) -> dict[str, Any]:
         rows = self.scores
         return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
@@ -77,12 +83,14 @@ class Measured:
     @cached_property
     def right(self) -> Limits:
         """Share of right rows, by their weights, and the ends of Wilson's 95 % interval."""
-        return share_interval(self.scores.outcome, self.scores.weights)
+        rows = self.scores
+        return share_interval(rows.outcome, rows.weights, rows.units)
 
     def by_row(self, measure: RowMean) -> Floats:
-        """Return a mean's values row by row, linearised and cached."""
+        """Return a mean's values row by row, or unit by unit, linearised and cached."""
         if measure not in self._by_row:
-            self._by_row[measure] = linearised(measure.of_row(self), self.scores.weights)
+            rows = self.scores
+            self._by_row[measure] = mean_values(measure.of_row(self), rows.weights, rows.units)
         return self._by_row[measure]
 
     @property
@@ -103,7 +111,7 @@ class Measured:
     @cached_property
     def line(self) -> tuple[Limits, Limits]:
         """Calibration intercept and slope."""
-        return calibration_line(**self._rows)
+        return calibration_line(**self._rows, units=self.scores.units)
 
     @property
     def expected(self) -> float:
@@ -118,7 +126,7 @@ class Measured:
     @cached_property
     def reliability(self) -> ReliabilityTable:
         """Confidence bins."""
-        return reliability_table(**self.binned)
+        return reliability_table(**self.binned_by_unit)
 
     @property
     def _coordinates(self) -> Floats:
@@ -142,7 +150,7 @@ class Measured:
     @cached_property
     def of_groups(self) -> pd.DataFrame:
         """Errors of all groups: :func:`groupwise_calibration_error`; needs groups."""
-        return groupwise_calibration_error(**self.binned, groups=self._group_names)
+        return groupwise_calibration_error(**self.binned_by_unit, groups=self._group_names)
 
     @cached_property
     def _group_names(self) -> NDArray[np.object_]:
@@ -183,10 +191,7 @@ class Measured:
     @cached_property
     def held_out(self) -> Mask:
         """The half of the rows that is measured, shape (n,); the other gives directions."""
-        n = len(self.scores.confidence)
-        inside = np.zeros(n, dtype=bool)
-        inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
-        return inside
+        return shuffled_halves(self.scores.units, len(self.scores.confidence), _SEED)
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""
@@ -221,12 +226,12 @@ class Measured:
         return all(known[need] for need in metric.needs)
 
     def row_values(self) -> pd.DataFrame:
-        """Metrics that are means of rows, linearised, shape (n, q)."""
+        """Metrics that are means of rows, linearised, one a row (or unit) and column."""
         return pd.DataFrame(
             {
                 metric.name: self.by_row(metric.measure)
                 for metric in COMPARED
                 if isinstance(metric.measure, RowMean) and self.allows(metric)
             },
-            index=pd.RangeIndex(len(self.dataset)),
+            index=pd.RangeIndex(self.dataset.n_units),
         )

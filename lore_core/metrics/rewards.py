@@ -12,6 +12,7 @@ from scipy import special
 from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import percent
+from lore_core.data.units import as_units, by_unit
 from lore_core.data.validation import (
     InputError,
     as_confidence,
@@ -24,6 +25,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights
 from lore_core.metrics.global_metrics import NORMAL_95, exact_interval
+from lore_core.metrics.means import mean_interval
 
 #: Thresholds tried at most, those at which tests begin, and how far they lie below a confidence.
 _N_THRESHOLDS, _MAX_STARTS, _BELOW = 50, 10, 1e-9
@@ -100,13 +102,14 @@ def reward_curves(
     ratios: ArrayLike | None = None,
     *,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> dict[str, RewardCurve]:
     """:func:`reward_curve` of several confidences of the same rows, by their names.
 
-    The first is the baseline of the others.
+    The first is the baseline of the others. ``units`` (n,): whose rows go together.
     """
     a = as_outcome(outcome)
-    w = as_weights(weights, len(a))
+    w, u = as_weights(weights, len(a)), as_units(units, len(a))
     grid = default_ratios() if ratios is None else np.atleast_1d(np.asarray(ratios, np.float64))
     if not (np.isfinite(grid).all() and (grid >= 1).all()):
         bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
@@ -122,13 +125,15 @@ def reward_curves(
     curves: dict[str, RewardCurve] = {}
     before = reached(next(iter(confidences)))
     for name in confidences:
-        curve = _curve(grid[order], reached(name), before, a, w)[:, np.argsort(order)]
+        curve = _curve(grid[order], reached(name), before, a, w, u)[:, np.argsort(order)]
         reward, answered, gain, low, high = curve
         curves[name] = RewardCurve(grid, reward, answered, gain, low, high, len(a))
     return curves
 
 
-def _curve(ratio: Floats, own: Ints, before: Ints, a: Floats, weights: Floats | None) -> Floats:
+def _curve(
+    ratio: Floats, own: Ints, before: Ints, a: Floats, weights: Floats | None, units: Ints | None
+) -> Floats:
     """Return reward, share answered, gain and its interval at rising ratios, shape (5, r)."""
     n, size, right = len(a), len(ratio) + 1, a.astype(np.int64)
     powers = [None] if weights is None else [None, weights, weights**2]
@@ -154,6 +159,11 @@ def _curve(ratio: Floats, own: Ints, before: Ints, a: Floats, weights: Floats | 
     half = np.full(len(ratio), np.nan)
     if n > 1:
         half = NORMAL_95 * np.sqrt(np.maximum(scatter, 0.0) * n / (n - 1)) / total
+    if units is not None:
+        for k, wrong in enumerate(1 - ratio):
+            change = ((own > k).astype(np.float64) - (before > k)) * np.where(a > 0, 1.0, wrong)
+            _, low, high = mean_interval(by_unit(change, weights, units))
+            half[k] = (high - low) / 2
     answered, reward = answers[1].sum(axis=1) / total, (answers[1] * value).sum(axis=1) / total - 1
     return np.array([reward, answered, gain, gain - half, gain + half])
 
@@ -191,6 +201,7 @@ def risk_curve(
     reference: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Error rate among rows of high confidence, with a 95 % band for all thresholds at once.
 
@@ -200,10 +211,14 @@ def risk_curve(
 
     Returns a DataFrame, one row a threshold, from high to low: ``threshold`` (rows of this
     confidence or more are answered), ``coverage, n_answered, n_wrong, risk`` and its ``low, high``:
-    Clopper and Pearson's, the error of 5 % shared evenly. Raises InputError for ``weights``.
+    Clopper and Pearson's, the error of 5 % shared evenly. Raises InputError for ``weights`` and
+    ``units``.
     """
-    if weights is not None:
-        raise InputError("an error rate is guaranteed for rows that count once: without 'weights'.")
+    if weights is not None or units is not None:
+        raise InputError(
+            "an error rate is guaranteed for independent rows that count once: without 'weights' "
+            "and 'units'."
+        )
     c, a = as_rows(confidence, outcome)
     shares = 1 - np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
     steps = np.quantile(as_confidence(reference, "reference"), shares, method="lower") - _BELOW

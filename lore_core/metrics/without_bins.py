@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
 from lore_core.data.probabilities import PROBABILITY_FLOOR
+from lore_core.data.units import Dependence, as_units, drawn_uniform
 from lore_core.data.validation import as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.metrics.global_metrics import FEWEST_GROUP_ROWS, NORMAL_95
@@ -75,13 +76,15 @@ def isotonic_reliability(
     outcome: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     n_draws: int = 400,
     random_state: int = 0,
 ) -> IsotonicReliability:
     """Estimate how often rows of each confidence are right, without bins.
 
-    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,). ``n_draws``: simulated
-    models whose every confidence is right, at least 39. ``random_state``: their seed.
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0, and ``units``, whose rows go
+    together: (n,). ``n_draws``: simulated models whose every confidence is right, at least 39.
+    ``random_state``: their seed.
 
     Notes
     -----
@@ -102,7 +105,8 @@ def isotonic_reliability(
     mean = np.average(a, weights=w)
     score, spread = float(np.average(np.square(c - a), weights=w)), float(mean * (1 - mean))
     left = float((mass * frequency**2 - 2 * frequency * right + right).sum() / len(c))
-    drawn, lost = _simulated(c, level, mass, w, n_draws, random_state)
+    dependence = Dependence.of(c, a, as_units(units, len(c)))
+    drawn, lost = _simulated(c, level, mass, w, dependence, n_draws, random_state)
     low, high = central_interval(drawn, 0.95)
     miscalibration = max(score - left, 0.0)
     return IsotonicReliability(
@@ -138,7 +142,13 @@ def _isotonic(mean: Floats, mass: Floats) -> Floats:
 
 
 def _simulated(
-    c: Floats, level: Ints, mass: Floats, weights: Floats | None, n_draws: int, random_state: int
+    c: Floats,
+    level: Ints,
+    mass: Floats,
+    weights: Floats | None,
+    dependence: Dependence | None,
+    n_draws: int,
+    random_state: int,
 ) -> tuple[Floats, Floats]:
     """Frequencies (n_draws, n_levels) and miscalibrations (n_draws,) where all are right."""
     rng = np.random.default_rng(random_state)
@@ -146,11 +156,12 @@ def _simulated(
     chance = np.clip(confidence_sum / mass, 0.0, 1.0)
     drawn, lost = np.empty((n_draws, len(mass))), np.empty(n_draws)
     for k in range(n_draws):
-        if weights is None:
+        if weights is None and dependence is None:
             # (Confidences of a level are nearly the same, so its sum is nearly binomial.)
             right = rng.binomial(mass.astype(np.int64), chance)
         else:
-            right = np.bincount(level, weights=weights * (rng.random(len(c)) < c))
+            came_true = drawn_uniform(dependence, len(c), rng) < c
+            right = np.bincount(level, weights=weighed(came_true.astype(np.float64), weights))
         r = drawn[k] = _isotonic(right / mass, mass)
         lost[k] = ((square - 2 * chance * right) - (mass * r**2 - 2 * r * right)).sum() / len(c)
     return drawn, lost
@@ -188,11 +199,16 @@ def smooth_calibration_error(
 
 
 def calibration_line(
-    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> tuple[Limits, Limits]:
     """Return calibration intercept and slope, each with its 95 % interval: ``value, low, high``.
 
-    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0, ``units``, whose rows go
+    together: (n,).
 
     Notes
     -----
@@ -201,15 +217,17 @@ def calibration_line(
     is no α if all outcomes are alike, and no β if a confidence parts right from wrong.
     """
     c, a = as_rows(confidence, outcome)
-    w = as_weights(weights, len(c))
+    w, u = as_weights(weights, len(c)), as_units(units, len(c))
     x = logit(np.clip(c, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR))
     ones, right, wrong = np.ones((1, len(x))), x[a == 1], x[a == 0]
     apart = wrong.max(initial=-np.inf) <= right.min(initial=np.inf) or right.max() <= wrong.min()
-    slope = _UNKNOWN if apart else _likeliest(np.vstack([x, ones]), 0.0, a, w)
-    return _likeliest(ones, x, a, w) if len(right) and len(wrong) else _UNKNOWN, slope
+    slope = _UNKNOWN if apart else _likeliest(np.vstack([x, ones]), 0.0, a, w, u)
+    return _likeliest(ones, x, a, w, u) if len(right) and len(wrong) else _UNKNOWN, slope
 
 
-def _likeliest(rows: Floats, offset: Floats | float, a: Floats, weights: Floats | None) -> Limits:
+def _likeliest(
+    rows: Floats, offset: Floats | float, a: Floats, weights: Floats | None, units: Ints | None
+) -> Limits:
     """Return the coefficient of the first of ``rows`` (q, n) in the likeliest logistic curve."""
     found, step, loss = np.zeros(len(rows)), np.zeros(len(rows)), np.inf
     while loss == np.inf or np.abs(step).max() > _LAST_STEP:  # Newton's, halved while they lose
@@ -223,7 +241,11 @@ def _likeliest(rows: Floats, offset: Floats | float, a: Floats, weights: Floats 
         inverse = np.linalg.pinv((rows * spread) @ rows.T)
         step = inverse @ (rows @ weighed(a - p, weights))
     first = inverse[0] @ rows
-    half = NORMAL_95 * float(np.sqrt(weighed(spread, weights) @ first**2))
+    variance = float(weighed(spread, weights) @ first**2)
+    if units is not None:
+        seen = np.bincount(units, first * weighed(a - p, weights))
+        variance = max(variance, float(np.square(seen).sum()) * len(seen) / max(len(seen) - 1, 1))
+    half = NORMAL_95 * np.sqrt(variance)
     return float(found[0]), found[0] - half, found[0] + half
 
 

@@ -1,5 +1,6 @@
 """Plausibility checks of data that were read; a failed one is reported or stops the reading."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.errors import InputError, check_choice, counted, listed
 from lore_core.data.number_text import percent
@@ -37,6 +39,15 @@ _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
+#: Columns of what several rows may belong to; share of rows with a name that repeats itself.
+_UNIT_NAME = re.compile(
+    r"(?:patient|user|customer|person|participant|speaker|image|document|doc|question|session|"
+    r"clip|video|study|household|subject(?=.))(?:[_\-. ]?(?:id|name|no|number|key))?",
+    re.IGNORECASE,
+)
+_MIN_REPEATED = 0.1
+#: Rows from which on neighbours are compared, strata of confidence; z of 1 in 1,000.
+_MIN_NEIGHBOURS, _LEVELS, _NEIGHBOURS_Z = 100, 12, 3.09
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,69 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
+    yield _repeated_names(dataset)
+    yield _neighbouring_rows(dataset)
+
+
+def _repeated_names(dataset: Dataset) -> Check:
+    """Check for columns called like what several rows belong to, and units in both halves."""
+    name = "units"
+    if dataset.units is not None:
+        one, two = (set(dataset.units[dataset.in_split(x)]) for x in (CALIBRATION, EVALUATION))
+        if common := len(one & two):
+            text = (
+                f"{counted(common, 'unit')} have calibration and evaluation rows: what is fitted "
+                "on some is measured on others. Split by units."
+            )
+            return Check(name, text, "look")
+        return Check(name, "No unit has both calibration and evaluation rows.")
+    frames = [frame for frame in (dataset.metadata, dataset.groups) if frame is not None]
+    for column, values in ((str(c), frame[c]) for frame in frames for c in frame):
+        sizes = values.value_counts()
+        repeated = int(sizes[sizes > 1].sum())
+        is_unit = _UNIT_NAME.fullmatch(column) is not None
+        if is_unit and len(sizes) >= _MIN_ROWS and repeated >= _MIN_REPEATED * len(dataset):
+            text = (
+                f"'{column}' names {len(sizes):,} things for {len(dataset):,} rows. If rows of one "
+                "go together, intervals and p-values are too small: map it as unit "
+                f"(--column unit={column}, or on the Data page)."
+            )
+            return Check(name, text, "look")
+    return Check(name, "No column is called like something that several rows belong to.")
+
+
+def _neighbouring_rows(dataset: Dataset) -> Check:
+    """Check whether residuals of rows that follow each other are correlated.
+
+    Residuals are less their means among rows of like confidence and, in a file sorted by the class,
+    of one class. z = Σ e_i e_{i+1} / √Σ e_i² e_{i+1}², over pairs of different units, is normal
+    where rows are independent.
+    """
+    name = "neighbouring rows"
+    if len(dataset) < _MIN_NEIGHBOURS:
+        return Check(name, "Too few rows to tell whether those that follow each other go together.")
+    c = dataset.confidence
+    residual, level = c - dataset.outcome, confidence_bins(c, _LEVELS, "equal-mass").assign(c)
+    is_sorted = np.count_nonzero(np.diff(dataset.labels)) < 3 * dataset.n_classes
+    for code in (level, dataset.labels) if is_sorted else (level,):
+        size = np.bincount(code)
+        means = np.bincount(code, residual) / np.maximum(size, 1)
+        residual = residual - np.where(size >= _MIN_ROWS, means, 0.0)[code]
+    product = residual[1:] * residual[:-1]
+    if dataset.units is not None:
+        product = product[dataset.units[1:] != dataset.units[:-1]]
+    error = float(np.sqrt(np.square(product).sum()))
+    if product.sum() <= _NEIGHBOURS_Z * error:
+        return Check(name, "Rows that follow each other are no more alike than others.")
+    correlation = float(np.corrcoef(residual[1:], residual[:-1])[0, 1])
+    return Check(
+        name,
+        f"Rows that follow each other are wrong together (correlation {correlation:.2f}; of files "
+        "of independent rows 1 in 1,000 shows as much). Do several belong to one thing, such as a "
+        "patient? Then map its column as unit (--column unit=NAME); else ask what they are sorted "
+        "by.",
+        "look",
+    )
 
 
 def _check(name: str, doubt: str | None, fine: str) -> Check:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.errors import counted, listed, short
+from lore_core.data.units import as_units
 from lore_core.data.validation import InputError, repeated
 from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns, label_text
@@ -52,6 +53,32 @@ def weights_in_words(columns: Columns, mapping: ColumnMapping, weights: Floats) 
     return (
         f"Rows of '{columns.file}' count by '{mapping.weight}' ({low} to {high}); "
         f"{len(weights):,} of them are worth {worth:,.0f} equal ones."
+    )
+
+
+def units_of(columns: Columns, mapping: ColumnMapping) -> NDArray[np.object_] | None:
+    """Return the name of each row's unit, None where it is missing."""
+    if not mapping.unit:
+        return None
+    codes, values = pd.factorize(columns.series(mapping.unit).astype(object))
+    if len(values) < 2:
+        raise InputError(
+            f"{columns.called(mapping.unit)} must name two units or more; it names {len(values)}. "
+            'Map another column, or none (mapping={"unit": ""}, --column unit=).'
+        )
+    return np.array([*map(label_text, values), None], dtype=object)[codes]
+
+
+def units_in_words(columns: Columns, mapping: ColumnMapping, units: NDArray[np.object_]) -> str:
+    """Return a sentence on the units of rows."""
+    codes, n = as_units(units), len(units)
+    if codes is None:
+        return f"Each row of '{columns.file}' has a '{mapping.unit}' of its own: all count alone."
+    size = np.bincount(codes)
+    return (
+        f"The {n:,} rows of '{columns.file}' are of {len(size):,} units by '{mapping.unit}' "
+        f"({size.min():,} to {size.max():,} rows each), which splits, tests and intervals keep "
+        "together. The suggested γ and LoRe smooth leave out single rows, not units."
     )
 
 

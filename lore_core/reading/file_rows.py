@@ -21,6 +21,8 @@ from lore_core.reading.column_values import (
     decode,
     parse_verbal_confidence,
     right_of,
+    units_in_words,
+    units_of,
     weights_in_words,
     weights_of,
 )
@@ -52,6 +54,7 @@ class FileRows:
     class_names: tuple[str, ...] | None
     names_from_columns: bool
     weights: Floats | None
+    units: NDArray[np.object_] | None
     dropped: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -118,6 +121,9 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     if weights is not None:
         weights = weights[is_read]
         notes.append(weights_in_words(columns, mapping, weights))
+    units = units_of(columns, mapping)
+    if units is not None:
+        notes.append(units_in_words(columns, mapping, units))
     return FileRows(
         columns,
         mapping,
@@ -133,6 +139,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         class_suffixes(mapping.probabilities or ()) if from_columns else (given or None),
         from_columns,
         weights,
+        units,
         dropped,
         tuple(notes),
     )
@@ -314,7 +321,8 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     first, *others = parts
     others = [_with_its_classes(first, other, notes) for other in others]
     parts = [first, *(_with_its_features(first, other, notes) for other in others)]
-    _check_weights(parts)
+    _check_in_all(parts, "weights", "weight")
+    _check_in_all(parts, "units", "unit")
     labels, predictions, names, count = _decoded(parts, notes)
     if count < 2:
         raise InputError(f"'{first.columns.file}' must have two classes or more; got {count}.")
@@ -344,6 +352,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
         has_image=np.concatenate([np.full(len(p), p.images is not None) for p in parts]),
         feature_names=first.feature_names,
         weights=_joined([part.weights for part in parts]),
+        units=_joined([part.units for part in parts]),
     )
     return dataset, tuple(dict.fromkeys(notes))
 
@@ -459,14 +468,15 @@ def _joined(arrays: Sequence[NDArray[Any] | None]) -> Any:
     return known[0] if len(known) == 1 else np.concatenate(known)
 
 
-def _check_weights(parts: Sequence[FileRows]) -> None:
-    weighed = [part for part in parts if part.weights is not None]
-    without = [part for part in parts if part.weights is None]
-    if weighed and without:
+def _check_in_all(parts: Sequence[FileRows], what: str, role: str) -> None:
+    """Refuse ``what`` of rows (weights, units) that some files only have."""
+    known = [part for part in parts if getattr(part, what) is not None]
+    without = [part for part in parts if getattr(part, what) is None]
+    if known and without:
         raise InputError(
-            f"'{without[0].columns.file}' must have weights of its rows, as "
-            f"'{weighed[0].mapping.weight}' of '{weighed[0].columns.file}'. Add them, or map none "
-            '(mapping={"weight": ""}, --column weight=).'
+            f"'{without[0].columns.file}' must have {what} of its rows, as "
+            f"'{getattr(known[0].mapping, role)}' of '{known[0].columns.file}'. Add them, or map "
+            f'none (mapping={{"{role}": ""}}, --column {role}=).'
         )
 
 

@@ -12,7 +12,7 @@ from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
 #: Roles that only a file with predictions fills: such columns of a side file are not joined.
-_OWN_ROLES = ("label", "prediction", "split", "row_id", "weight")
+_OWN_ROLES = ("label", "prediction", "split", "row_id", "weight", "unit")
 
 
 def image_only_array(columns: Columns) -> str | None:

@@ -13,7 +13,7 @@ from lore_core.reading.columns import Columns
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")
 #: Classes of answers that are only known to be right or wrong.
 WRONG_OR_RIGHT = ("wrong", "right")
-_SINGLE = ("label", "prediction", "split", "images", "row_id", "text", "weight")
+_SINGLE = ("label", "prediction", "split", "images", "row_id", "text", "weight", "unit")
 #: Roles that take several names.
 SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, those that name no columns.
@@ -61,6 +61,9 @@ class ColumnMapping:
     weight : str, optional
         Weights of rows; rows of weight 0 are left out. The name ``weight`` is not guessed: it may
         be in kilograms.
+    unit : str, optional
+        What rows go together, such as a patient with several visits: the unit of each row. Only a
+        column called ``unit`` is guessed; missing ones are units of their own.
     table : str, optional
         Sheet of a workbook or table of a database; by default the first, or the only one.
     query : str, optional
@@ -84,6 +87,7 @@ class ColumnMapping:
     row_id: str | None = None
     text: str | None = None
     weight: str | None = None
+    unit: str | None = None
     table: str | None = None
     query: str | None = None
     class_names: tuple[str, ...] | None = None
@@ -178,7 +182,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
     expanded = dataclasses.replace(mapping, **replaced)
     seen: dict[str, str] = {}
     for role, names in expanded.columns().items():
-        if role in ("groups", "metadata", "row_id", "text"):
+        if role in ("groups", "metadata", "row_id", "text", "unit"):
             continue
         for name in names:
             if name in seen:

@@ -192,6 +192,8 @@ def _facts(dataset: Dataset, files: Sequence[str], dropped: Sequence[str]) -> It
     yield from files
     yield from (f"Dropped {reason}." for reason in dropped)
     rows, parts = counted(len(dataset), "row"), _parts(dataset)
+    if dataset.units is not None:
+        rows += f" of {dataset.n_units:,} units"
     if dataset.split is None:
         yield f"{rows} without a split: choose which share fits the recalibrators."
     else:

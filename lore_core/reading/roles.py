@@ -50,6 +50,7 @@ _WEIGHT = [
     for what in ("sample", "row", "case", "instance", "survey", "design", "importance")
     for s in ("", "s")
 ]
+_UNIT = ("unit", "units", "unit_id")
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
 _LOGITS = ("logits", "logit")
 _CONFIDENCE = _words(
@@ -134,6 +135,10 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
+    unit = free.named(_UNIT)
+    # (Not that of a measurement, the same in all rows.)
+    if unit is not None and columns.kinds[unit] in ("whole", "text"):
+        fill("unit", unit if columns.series(unit).nunique() > 1 else None)
     fill("images", _images(free))
     classes, kind = columns.class_names, given.probability_kind
     if given.probabilities:

@@ -109,8 +109,8 @@ def _changes(
         if kind != known.probability_kind:
             other = {"probabilities": names, "probability_kind": kind}
             yield "probability_kind", f"as {_WORDS[kind]}", names[0], other
-    for role, name in (("split", known.split or ""), ("weight", known.weight or "")):
-        if name:
+    for role in ("split", "weight", "unit"):
+        if name := getattr(known, role) or "":
             yield role, f"without '{name}' as {role}", name, {role: ""}
     for name in [n for n in flat if _can_be_label(columns, n, known)][:_TRIED]:
         yield "label", f"{name} as the true class", name, {"label": name}

@@ -12,6 +12,7 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.probabilities import log_probabilities, log_share, softmax
 from lore_core.data.rules import STRENGTH, Number, Values
+from lore_core.data.units import random_folds
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 
 if TYPE_CHECKING:
@@ -240,6 +241,8 @@ def fit_affine(
     some, best = _some(*logs.shape), 0
     if len(candidates) > 1:
         fold = np.arange(len(some)) % _FOLDS
+        if calibration.units is not None:
+            fold = random_folds(calibration.units, len(logs), _FOLDS)[some]
         best = best_candidate(problem.rows(some), start, candidates, fold, 1e-4)
     if len(some) < len(logs):  # Near the end already, steps over all rows are few.
         start = problem.rows(some).fit(start, candidates[best])

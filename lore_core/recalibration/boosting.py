@@ -297,6 +297,8 @@ def chosen_number(
             break
         tell(progress, number / _MOST_TREES, f"comparing: {number} trees")
     gain = start - lowest
+    if rows.units is not None:
+        gain = np.bincount(rows.units, gain).astype(np.float64)
     if gain.sum() <= gain.std() * np.sqrt(len(gain)):
         return 0, rows.probabilities
     return best, vectors

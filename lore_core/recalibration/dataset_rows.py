@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number
+from lore_core.data.units import row_units
 from lore_core.data.validation import InputError, OnMaps, as_coordinates, check_lengths
 from lore_core.embedding.result import MAPS, Embedding, chosen_map, maps_by_name
 from lore_core.recalibration.cells import means_of, sizes_of
@@ -129,13 +130,15 @@ def cross_fitted(method: Recalibrator, rows: Dataset, fold: Ints) -> Dataset:
 
 
 def parts(calibration: Dataset) -> Ints:
-    """Return the part of each row, cut at random, alike in right and wrong rows."""
-    n = len(calibration)
+    """Return the part of each row, or unit, cut at random, alike in right and wrong rows."""
+    unit = row_units(calibration.units, len(calibration))
+    right = np.bincount(unit, calibration.outcome) / np.bincount(unit)
+    n = len(right)
     order = np.random.default_rng(0).permutation(n)
-    order = order[np.argsort(calibration.outcome[order], kind="stable")]
+    order = order[np.argsort(right[order], kind="stable")]
     part = np.empty(n, dtype=np.int64)
     part[order] = np.arange(n) % min(N_FOLDS, n)
-    return part
+    return part[unit]
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:

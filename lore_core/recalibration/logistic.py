@@ -21,6 +21,7 @@ from lore_core.data.probabilities import (
 )
 from lore_core.data.rows import Rows
 from lore_core.data.rules import STRENGTH, Sizes, Values, refuse
+from lore_core.data.units import random_folds
 from lore_core.data.validation import InputError, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 from lore_core.recalibration.affine_problem import best_candidate
@@ -291,7 +292,7 @@ def fitted_regression(
     targets = smoothed_targets(calibration.outcome, weights)
     problem = LogisticProblem(inputs, targets, weights, start, pull, calibration.predictions)
     if strength is None:
-        fold = np.random.default_rng(0).permutation(len(odds)) % _FOLDS
+        fold = random_folds(calibration.units, len(odds), _FOLDS)
         strength = _STRENGTHS[best_candidate(problem, start, _STRENGTHS, fold, 1e-6)]
     found = problem.fit(start, strength, tolerance=1e-10)
     slope, shift, of_features, of_class = np.split(found, [1, 2, inputs.shape[1]])

@@ -61,7 +61,8 @@ def composition(
     outside holds the value), ``lift_low, lift_high`` (95 %, of that one value), ``p_value``
     (Fisher's exact test) and ``p_adjusted`` (Holm, for all ``frame.attrs["looked_at"]`` values
     looked at). Of a number only the range of its quarters with the strongest evidence is listed.
-    Rows are counted, whatever their weights. Empty where the set or its complement is. Raises
+    Rows are counted, whatever their weights; of rows of units p-values and intervals are those of
+    so many units, at the same shares. Empty where the set or its complement is. Raises
     InputError if a mask or a column has another number of rows than the dataset.
 
     At most 5 % of sets chosen without regard to the columns show any ``p_adjusted`` below 0.05. A
@@ -69,13 +70,17 @@ def composition(
     """
     n = len(dataset)
     around = np.ones(n, dtype=bool) if among is None else _mask(among, "among", n)
-    return _enriched(attributes(dataset) if coded is None else coded, inside, around)[0]
+    known = attributes(dataset) if coded is None else coded
+    return _enriched(known, inside, around, dataset.n_units / n)[0]
 
 
 def _enriched(
-    coded: Sequence[Attribute], inside: ArrayLike, around: Mask
+    coded: Sequence[Attribute], inside: ArrayLike, around: Mask, worth: float = 1.0
 ) -> tuple[pd.DataFrame, list[tuple[Attribute, Condition]]]:
-    """Return :func:`composition`, and the column and its part behind each of its rows."""
+    """Return :func:`composition`, and the column and its part behind each of its rows.
+
+    ``worth``: how many independent rows p-values take a row for.
+    """
     members = _mask(inside, "inside", len(around)) & around
     n_inside, n_outside = int(members.sum()), int((around & ~members).sum())
     parts: list[tuple[Attribute, Condition]] = []
@@ -87,7 +92,9 @@ def _enriched(
     within, total = np.concatenate(counts, axis=1)
     from scipy import stats  # slow to import
 
-    p = np.minimum(stats.hypergeom.sf(within - 1, n_inside + n_outside, total, n_inside), 1.0)
+    sizes = within, n_inside + n_outside, total, n_inside
+    found, *drawn = (np.rint(worth * np.asarray(size)).astype(np.int64) for size in sizes)
+    p = np.minimum(stats.hypergeom.sf(found - 1, *drawn), 1.0)
     adjusted = holm(p)
     with np.errstate(divide="ignore", invalid="ignore"):
         share_in, share_out = within / n_inside, (total - within) / n_outside
@@ -98,7 +105,8 @@ def _enriched(
     order = over[np.lexsort((-square[over], np.maximum(p, _SMALLEST)[over]))]
     of_number = [parts[k][0].name if parts[k][0].numeric else k for k in order]
     order = order[~pd.Series(of_number, dtype=object).duplicated().to_numpy(dtype=bool)]
-    low, high = ratio_interval(within[order], n_inside, (total - within)[order], n_outside)
+    counted = within[order], n_inside, (total - within)[order], n_outside
+    low, high = ratio_interval(*(worth * np.asarray(size) for size in counted))
     frame = pd.DataFrame(
         {
             "attribute": [WORDS if parts[k][0].words else parts[k][0].name for k in order],

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
+from lore_core.data.units import chosen_units, mean_values
 from lore_core.data.validation import InputError, check_lengths
-from lore_core.data.weights import chosen_weights, linearised
+from lore_core.data.weights import chosen_weights
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.means import mean_interval
@@ -86,13 +87,18 @@ def recalibrate_region(
     if too_few is not None:
         raise InputError(too_few)
     own, rows = calibration.rows(fit_rows), np.flatnonzero(test_rows)
-    share = share_interval(evaluation.outcome[rows], chosen_weights(evaluation.weights, rows))
+    counted = chosen_weights(evaluation.weights, rows), chosen_units(evaluation.units, rows)
+    share = share_interval(evaluation.outcome[rows], *counted)
     losses = {BEFORE: _losses(evaluation, rows, NoRecalibration().fit(own))}
     for method in (TemperatureScaling(), PlattScaling()):
         losses[method.label] = _losses(evaluation, rows, method.fit(own))
     records = [_record(label, of, losses[BEFORE], share) for label, of in losses.items()]
     report = region_report(
-        calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
+        calibration.confidence,
+        calibration.outcome,
+        fit_rows,
+        weights=calibration.weights,
+        units=calibration.units,
     )
     return RegionRecalibration(pd.DataFrame(records), report, len(rows))
 
@@ -111,7 +117,7 @@ def why_too_few(calibration_inside: Mask, evaluation_inside: Mask) -> str | None
 
 
 def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator) -> pd.DataFrame:
-    """Return ``gap`` and proper losses after a method, one row a row, linearised; in blocks."""
+    """Return ``gap`` and proper losses after a method, a line a row or unit, linearised."""
 
     def of_some(chosen: Ints) -> pd.DataFrame:
         known = Measured(method.recalibrate(evaluation.rows(chosen)))
@@ -123,8 +129,8 @@ def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator) -> pd.DataFra
 
     n_parts = -(-len(rows) * evaluation.n_classes // _AT_ONCE)
     raw = pd.concat(map(of_some, np.array_split(rows, n_parts)), ignore_index=True)
-    weights = chosen_weights(evaluation.weights, rows)
-    return raw.apply(lambda column: linearised(column.to_numpy(), weights))
+    counted = chosen_weights(evaluation.weights, rows), chosen_units(evaluation.units, rows)
+    return pd.DataFrame({name: mean_values(raw[name].to_numpy(), *counted) for name in raw})
 
 
 def _record(

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Mask
 from lore_core.data.number_text import gap_words, percent, rows_words
+from lore_core.data.units import FEW_UNITS, as_units, by_unit, chosen_units
 from lore_core.data.validation import InputError, Points, as_coordinates, as_rows
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.metrics.global_metrics import share_interval
+from lore_core.metrics.means import mean_interval
 
 Direction = tuple[float, float, float]
 
@@ -147,7 +149,8 @@ class RegionReport:
     #: Their means; NaN for an empty set.
     confidence: float
     accuracy: float
-    #: Mean confidence − accuracy with its 95 % interval (Wilson); positive: overconfident.
+    #: Mean confidence − accuracy with its 95 % interval (Wilson; of rows of many units Student's,
+    #: cluster-robust); positive: overconfident.
     gap: float
     gap_low: float
     gap_high: float
@@ -171,19 +174,27 @@ class RegionReport:
 
 
 def region_report(
-    confidence: ArrayLike, outcome: ArrayLike, inside: Mask, *, weights: ArrayLike | None = None
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    inside: Mask,
+    *,
+    weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> RegionReport:
     """Sum up the rows of a region.
 
     ``confidence, outcome`` (n,): all rows. ``inside`` (n,): mask of the region's rows. ``weights``
-    (n,): what each row counts for, above 0.
+    (n,): what each row counts for, above 0. ``units`` (n,): whose rows go together.
     """
     c, a = as_rows(confidence, outcome, inside=inside)
     n = int(inside.sum())
     if n == 0:
         return RegionReport(0, *[np.nan] * 5)
     w = chosen_weights(as_weights(weights, len(c)), inside)
+    u = chosen_units(as_units(units, len(c)), inside)
     confidence = float(np.average(c[inside], weights=w))
-    accuracy, low, high = share_interval(a[inside], w)
+    accuracy, low, high = share_interval(a[inside], w, u)
     gaps = confidence - accuracy, confidence - high, confidence - low
+    if u is not None and u.max() + 1 >= FEW_UNITS:
+        gaps = mean_interval(by_unit(c[inside] - a[inside], w, u))
     return RegionReport(n, confidence, accuracy, *gaps)

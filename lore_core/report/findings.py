@@ -310,7 +310,7 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
         findings.rewards_at_costs, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
     view = findings.view
-    if view.calibration is not None or view.dataset.weights is not None:
+    if view.calibration is not None or not view.dataset.is_simple_sample:
         known = findings.gains if view.target == TOP_LABEL else None
         findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
             view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost, known=known

@@ -41,7 +41,7 @@ def page_charts(findings: Findings, landscape: LandscapePicture | None) -> dict[
         charts["bandwidth_recommended"] = figures.suggestion_figure(best, rows=rows, in_use=used)
     if result is not None:
         charts["recalibrators"] = ranking_chart(findings, result)
-        if view.evaluation.weights is None:
+        if view.evaluation.is_simple_sample:
             found = abstention_of(view, result, _RISK)
             chart = figures.risk_figure(found.curves, found.thresholds, rows=view.rows)
             charts["abstention"] = chart

@@ -49,7 +49,7 @@ def chance_errors_of(
     rows, within = view.target_rows, None
     if bin_index is not None:
         within = confidence_bins(rows.confidence, **view.bins).assign(rows.confidence) == bin_index
-    drawing |= {"within": within, "weights": rows.weights}
+    drawing |= {"within": within, "weights": rows.weights, "dependence": view.dependence}
     return simulation.null_errors(rows.confidence, view.points(), **view.local, **drawing)
 
 
@@ -61,7 +61,9 @@ def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErro
     n_dimensions = points.shape[1]
     wanted = _DRAWS if n_draws is None else n_draws
     affordable = simulation.affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
-    if affordable >= wanted or n_dimensions > 3 or view.target_rows.weights is not None:
+    rows = view.target_rows
+    counted_alike = rows.weights is None and rows.units is None
+    if affordable >= wanted or n_dimensions > 3 or not counted_alike:
         return None, affordable if n_draws is None else n_draws
     sums = LocalErrorSums.of(
         c,
@@ -97,6 +99,7 @@ def chance_band_of(
         **view.bins,
         n_draws=n_draws,
         weights=view.target_rows.weights,
+        dependence=view.dependence,
         random_state=view.seed,
         progress=progress,
     )

@@ -19,6 +19,7 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset, Target
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.units import mean_values, random_folds
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
 from lore_core.inference.intervals import N_SIMULATED, affordable_intervals, calibration_intervals
@@ -34,7 +35,7 @@ from lore_core.regions.subgroups.find import halves_of
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
-from lore_core.view.view import SumsView, View, scored
+from lore_core.view.view import SumsView, View, scored_by_unit
 
 #: Methods drawn unasked.
 _MOST_DRAWN = 6
@@ -207,6 +208,7 @@ def intervals_of(
             **view.local,
             n_draws=options["n_draws"],
             weights=view.evaluation.weights,
+            units=view.evaluation.units,
             random_state=view.seed,
         )
     return found
@@ -223,8 +225,8 @@ def require_calibration(dataset: Dataset) -> Dataset:
 
 
 def gains_of(view: View) -> GainEstimate | None:
-    """Estimate on calibration rows what could be gained; None without any, or with weights."""
-    if view.calibration is None or view.dataset.weights is not None:
+    """Estimate on calibration rows what could be gained; None without, or with weights or units."""
+    if view.calibration is None or not view.dataset.is_simple_sample:
         return None
     return estimate_gains(
         view.calibration, view.evaluation, target=view.target, random_state=view.seed
@@ -254,7 +256,7 @@ def remaining_of(
     return Remaining(
         method=method,
         overall=overall_gap(
-            **scored(after.target(view.target)), **view.bins, random_state=view.seed
+            **scored_by_unit(after.target(view.target)), **view.bins, random_state=view.seed
         ),
         search=halves.search(
             view.points_if_any, gamma=view.gamma, progress=part_of(progress, 0.5, 1.0)
@@ -270,13 +272,15 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
     methods = [named_recalibrator(name) for name in _GLOBAL_METHODS]
     if not calibration.complete or calibration.n_classes > _MAX_MATRIX_CLASSES:
         methods = [item for item in methods if not isinstance(item, MatrixScaling)]
-    fold = np.random.default_rng(view.seed).permutation(len(calibration)) % _FOLDS
+    fold = random_folds(calibration.units, len(calibration), _FOLDS, view.seed)
     rows = [cross_fitted(method, calibration, fold).target(view.target) for method in methods]
     observed = np.array([np.where(x.outcome > 0, x.confidence, 1 - x.confidence) for x in rows])
     losses = -np.log(np.maximum(observed, PROBABILITY_FLOOR))
     excess = losses - losses[0]
     mean = np.average(excess, axis=1, weights=calibration.weights)
-    error = excess.std(axis=1) / np.sqrt(len(calibration))
+    if (units := calibration.units) is not None:
+        excess = np.stack([mean_values(of, calibration.weights, units) for of in excess])
+    error = excess.std(axis=1) / np.sqrt(excess.shape[1])
     return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))].fit(calibration)
 
 
@@ -300,7 +304,7 @@ def group_reports_of(
     made = {}
     for position, (method, scores) in enumerate(rows.items()):
         tell(progress, position / len(rows), method)
-        made[method] = group_report(**scored(scores), groups=groups, **options)
+        made[method] = group_report(**scored_by_unit(scores), groups=groups, **options)
     return made
 
 
@@ -352,7 +356,7 @@ def abstention_of(
     n_joint = max(n_methods * n_groups, n_methods + len(groups))
 
     def curve_of(name: str, chosen: Mask | slice) -> pd.DataFrame:
-        made = scored(result.datasets[name], chosen)
+        made = scored_by_unit(result.datasets[name], chosen)
         return risk_curve(**made, reference=references[name].confidence)
 
     curves = {name: curve_of(name, rows) for name in references}

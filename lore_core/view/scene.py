@@ -63,7 +63,7 @@ class Scene:
     @cached_property
     def sentence(self) -> str:
         """Mean confidence and accuracy of the rows, and how far the gap differs across the map."""
-        report, errors = region_report(**self.view.scored, inside=self.rows), self.errors
+        report, errors = region_report(**self.view.scored_by_unit, inside=self.rows), self.errors
         if report.n_rows == 0:
             return f"{self.bin_name}: no rows."
         left_out = 1 - len(self.supported) / report.n_rows

@@ -15,6 +15,7 @@ from lore_core.data.arrays import Floats, Mask, as_block
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS, ROUND_GAMMAS
+from lore_core.data.units import Dependence, chosen_units
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
@@ -35,6 +36,11 @@ def scored(rows: Dataset | Target, chosen: Mask | slice = slice(None)) -> Option
     """Return confidences, outcomes and weights of rows, or of those that are chosen."""
     known = {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
     return {name: None if values is None else values[chosen] for name, values in known.items()}
+
+
+def scored_by_unit(rows: Dataset | Target, chosen: Mask | slice = slice(None)) -> Options:
+    """Return the same with the units of rows, for functions that test or make intervals."""
+    return scored(rows, chosen) | {"units": chosen_units(rows.units, chosen)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +96,17 @@ class View:
     def scored(self) -> Options:
         """What the evaluation rows are scored by."""
         return scored(self.target_rows)
+
+    @property
+    def scored_by_unit(self) -> Options:
+        """What they are tested by: the same with their units."""
+        return scored_by_unit(self.target_rows)
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """How alike outcomes of a unit's evaluation rows are; None without units."""
+        rows = self.target_rows
+        return Dependence.of(rows.confidence, rows.outcome, rows.units)
 
     @property
     def is_local(self) -> bool:
@@ -162,6 +179,8 @@ class View:
     def rows(self) -> str:
         """Which rows are shown, in words: ``5,000 evaluation rows, target class 3``."""
         text = f"{len(self.evaluation):,} evaluation rows"
+        if self.evaluation.units is not None:
+            text += f" of {self.evaluation.n_units:,} units"
         if (weights := self.evaluation.weights) is not None:
             text += f", worth {effective_rows(weights, len(weights)):,.0f} by their weights"
         return text if self.target in _IN_WORDS else f"{text}, target {self.target_name}"
@@ -194,6 +213,7 @@ class View:
             "binning": self.binning,
             "seed": self.seed,
             **({} if self.evaluation.weights is None else {"weighted": True}),
+            **({} if self.evaluation.units is None else {"units": self.evaluation.n_units}),
         }
 
     def key(self, *parts: Part) -> tuple[Hashable, ...]:

@@ -32,7 +32,7 @@ from lore_core.regions.variables.attributes import word_attributes
 from lore_core.regions.variables.cutting import Attribute
 from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.view.methods import gains_of
-from lore_core.view.view import SumsView, View, scored
+from lore_core.view.view import SumsView, View, scored, scored_by_unit
 
 #: Two columns together: parts of each, rows of a cell that is shown, and least share of such cells.
 GRID_PARTS, GRID_MIN_ROWS, GRID_SHARE = 6, 20, 0.5
@@ -42,18 +42,18 @@ def reliability_of(view: View | SumsView, within: Mask | None = None) -> Reliabi
     """Return confidence bins of the evaluation rows; ``within``: mask of those to count."""
     if isinstance(view, SumsView):
         return view.sums.reliability
-    return reliability_table(**view.scored, **view.bins, within=within)
+    return reliability_table(**view.scored_by_unit, **view.bins, within=within)
 
 
 def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
     """Confidence bins of some evaluation rows (a mask, (n,)) as a method left them."""
-    return reliability_table(**scored(recalibrated, rows), **view.bins)
+    return reliability_table(**scored_by_unit(recalibrated, rows), **view.bins)
 
 
 def isotonic_of(view: View, recalibrated: Dataset | None = None) -> IsotonicReliability:
     """Return reliability of the evaluation rows, perhaps recalibrated, without bins."""
     rows = view.target_rows if recalibrated is None else recalibrated
-    return isotonic_reliability(**scored(rows), random_state=view.seed)
+    return isotonic_reliability(**scored_by_unit(rows), random_state=view.seed)
 
 
 def errors_of(view: View) -> LocalErrors:
@@ -156,7 +156,7 @@ def subgroups_of(
 
 def overall_of(view: View) -> Overall:
     """Test the average of the evaluation rows; depends neither on the map nor on γ."""
-    return overall_gap(**view.scored, **view.bins, random_state=view.seed)
+    return overall_gap(**view.scored_by_unit, **view.bins, random_state=view.seed)
 
 
 def verdict_of(
@@ -208,7 +208,7 @@ def retraining_of(
         rewards,
         unsure_cost=unsure_cost,
         has_features=view.dataset.features is not None,
-        weighted=view.dataset.weights is not None,
+        simple_sample=view.dataset.is_simple_sample,
     )
     steps = None if losses is None else retraining_frame(losses, rewards)
     return conclusion.sentence, steps, rewards
@@ -261,8 +261,8 @@ def along_of(view: View, name: str, n_parts: int) -> tuple[pd.DataFrame, pd.Data
             values for known, _, values in attributes.columns(view.evaluation) if known == name
         )
         if pd.api.types.is_numeric_dtype(values):
-            curve = smooth_gap(**view.scored, values=values.to_numpy(np.float64))
-    table = gap_along(**view.scored, values=coded)
+            curve = smooth_gap(**view.scored_by_unit, values=values.to_numpy(np.float64))
+    table = gap_along(**view.scored_by_unit, values=coded)
     return table, curve, attributes.says_the_truth(view.evaluation, coded)
 
 
@@ -271,4 +271,4 @@ def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd
     one, two = (
         attributes.attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up)
     )
-    return gap_grid(**view.scored, values_x=one, values_y=two, min_rows=min_rows)
+    return gap_grid(**view.scored_by_unit, values_x=one, values_y=two, min_rows=min_rows)

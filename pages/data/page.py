@@ -61,7 +61,8 @@ def _headline(loaded: Loaded) -> None:
     p = 0 if rows.features is None else rows.features.shape[1]
     calibration = 0 if rows.calibration is None else len(rows.calibration)
     text = (
-        f"{len(rows.evaluation):,} evaluation + {calibration:,} calibration rows of "
+        f"{len(rows.evaluation):,} evaluation + {calibration:,} calibration rows "
+        f"{'' if rows.units is None else f'of {rows.n_units:,} units '}of "
         f"{rows.n_classes:,} classes with {p:,} features; accuracy "
         f"{percent(rows.evaluation.accuracy)}."
     )

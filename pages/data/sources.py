@@ -25,7 +25,7 @@ from pages.shared.store import Loaded, disk_cache, max_age, store
 OVERVIEW = "_overview"
 _DEMO = "Demo"
 _FIELDS = ["label", "probabilities", "prediction", "features", "split", "groups", "metadata"]
-_FIELDS += ["images", "row_id", "text", "weight"]
+_FIELDS += ["images", "row_id", "text", "weight", "unit"]
 #: Field of the mapping → role in the table.
 _ROLES = {name: name for name in _FIELDS}
 _ROLES |= {"features": "feature", "groups": "group", "row_id": "row id"}
@@ -194,7 +194,8 @@ def contract() -> None:
         "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
         "| images (optional) | `file_name`: files below the table's folder, with Path | "
         "`images` (n, h, w) uint8 |\n"
-        "| weights of rows (optional) | `sample_weight` | the same |\n\n"
+        "| weights of rows (optional) | `sample_weight` | the same |\n"
+        "| units, whose rows go together (optional) | `unit`, such as the patient | the same |\n\n"
         "Any other column is kept as metadata and shown beside its row."
     )
 

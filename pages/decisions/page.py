@@ -124,7 +124,7 @@ losses, gains = (
 known_about: dict[str, Any] = {
     "unsure_cost": unsure,
     "has_features": evaluation.features is not None,
-    "weighted": evaluation.weights is not None,
+    "simple_sample": evaluation.is_simple_sample,
 }
 conclusion = conclude_retraining(losses, **known_about).sentence
 at_costs = conclude_retraining(losses, gains, **known_about).sentence.removeprefix(conclusion)
@@ -152,8 +152,11 @@ def _steps() -> None:
 
 
 def _abstain() -> None:
-    if evaluation.weights is not None:
-        st.caption("Error rates are guaranteed for rows that count once; these have weights.")
+    if not evaluation.is_simple_sample:
+        st.caption(
+            "Error rates are guaranteed for independent rows that count once; these have weights "
+            "or units."
+        )
         return
     asked: dict[str, Any] = {"help": "Choose it before you look at the outcomes.", "width": 200}
     risk = st.number_input("Wrong answers, at most %", 0.1, 50.0, 5.0, **linked("risk"), **asked)

@@ -29,7 +29,7 @@ from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from lore_core.view.scene import Scene
-from lore_core.view.view import scored
+from lore_core.view.view import scored_by_unit
 from pages.shared import compute
 from pages.shared.cells import count_column, estimates, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
@@ -108,7 +108,7 @@ def region_panel(
 ) -> None:
     """Report on rows inside compared with ``among``; ``titled``: columns that are no news."""
     dataset, target = view.evaluation, view.target_rows
-    report = region_report(**view.scored, inside=inside)
+    report = region_report(**view.scored_by_unit, inside=inside)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
         head.markdown(f"**{title}** · {unbroken(report.sentence)}")
@@ -124,7 +124,7 @@ def region_panel(
         with left:
             _show_composition(composed, int(among.sum()) - report.n_rows)
         with right:
-            table = reliability_table(**scored(target, inside), n_bins=_INSIDE_BINS)
+            table = reliability_table(**scored_by_unit(target, inside), n_bins=_INSIDE_BINS)
             rows = f"{report.n_rows:,} selected rows"
             chart = reliability_figure(table, rows=rows, height=300, title="Reliability inside")
             show_chart(chart, "inside", narrow=True)

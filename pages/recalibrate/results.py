@@ -23,7 +23,7 @@ from lore_core.metrics.metric import Metric
 from lore_core.regions import Subgroup, class_positions
 from lore_core.view import View
 from lore_core.view.methods import Grouping
-from lore_core.view.view import scored
+from lore_core.view.view import scored_by_unit
 from pages.shared import cells, compute
 from pages.shared.cells import TINTS
 from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
@@ -95,7 +95,7 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
             st.caption(f"Before is left of the handle, after right of it. {charts[0].how_to_read}")
         columns = st.columns(2, gap="medium")
         for column, side, name, chart in zip(columns, _SIDES, pair, charts, strict=True):
-            sentence = region_report(**scored(result.datasets[name]), inside=rows).sentence
+            sentence = region_report(**scored_by_unit(result.datasets[name]), inside=rows).sentence
             with column:
                 if is_swiped:
                     words = f"{plain(name)}: {sentence}"

@@ -30,6 +30,7 @@ def question(title: str, text: str, *, names_data: bool = True) -> DeltaGenerato
         st.caption(
             f"{len(dataset.evaluation):,} evaluation + {n_calibration:,} calibration rows"
             f"{'' if dataset.weights is None else ', weighted'}"
+            f"{'' if dataset.units is None else f', {dataset.n_units:,} units'}"
             f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}",
             width="content",
         )

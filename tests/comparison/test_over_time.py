@@ -94,6 +94,6 @@ def test_more_rows_where_errors_were_large_before_are_no_change():
 
 def test_rows_with_weights_are_refused_and_names_are_in_order():
     rows = demo.batches(2, 60)
-    with pytest.raises(InputError, match="no weights"):
+    with pytest.raises(InputError, match="neither weights"):
         RowBatches.of(replace(rows, weights=np.arange(1, len(rows) + 1.0)), rows.metadata["day"])
     assert RowBatches.of(rows, ["b10"] * 60 + ["b9"] * 60).names == ["b9", "b10"]

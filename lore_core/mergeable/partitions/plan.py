@@ -298,12 +298,13 @@ def make_plan(
         mapping or ColumnMapping(), groups=(), metadata=(), images="", row_id=""
     )
     guessed = guess(columns, given)
-    if guessed.weight:
-        raise InputError(
-            f"'{name}' has weights of rows ('{guessed.weight}'), which sums over cells cannot let "
-            'count. Leave them out (--column weight=, mapping={"weight": ""}), or give files that '
-            "fit into memory together."
-        )
+    for role, what in (("weight", "weights"), ("unit", "units")):
+        if column := getattr(guessed, role):
+            raise InputError(
+                f"'{name}' has {what} of rows ('{column}'), which sums over cells cannot let "
+                f'count. Leave them out (--column {role}=, mapping={{"{role}": ""}}), or give '
+                "files that fit into memory together."
+            )
     sample = checked_rows(columns, guessed, name)
     whence = f" from {len(extracts)} places"
     return plan_of_rows(sample, guessed, progress=progress, whence=whence, **settings)

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.units import chosen_units
 from lore_core.data.weights import chosen_weights
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
@@ -195,6 +195,7 @@ class Rows:
     attributes: Sequence[Attribute]  #: Columns whose values may name a subgroup
     coarse: Sequence[Attribute]  #: The same, numbers in fewer parts: for pairs and regions
     weights: Floats | None = None  #: What each row counts for; None: all alike
+    units: Ints | None = None  #: Whose rows go together; None: each row its own
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -207,12 +208,13 @@ class Rows:
             [item.rows(rows) for item in self.attributes],
             [item.rows(rows) for item in self.coarse],
             chosen_weights(self.weights, rows),
+            chosen_units(self.units, rows),
         )
 
     def average(self, rows: Ints | slice, against: Against) -> Average:
         """Return what some rows are compared with."""
-        weights = chosen_weights(self.weights, rows)
-        return Average.of(self.confidence[rows], self.outcome[rows], against, weights)
+        counted = chosen_weights(self.weights, rows), chosen_units(self.units, rows)
+        return Average.of(self.confidence[rows], self.outcome[rows], against, *counted)
 
     def mean(self, values: Floats, rows: Ints | Mask | slice = slice(None)) -> float:
         """Return the mean of values (n,) over some rows, by their weights."""
@@ -357,7 +359,11 @@ class SearchedHalf:
         self, attributes: Sequence[Attribute], columns: tuple[int, ...]
     ) -> tuple[list[Ints], Excess]:
         ranges, sums = slice_tables(attributes, columns, self.average)
-        return ranges, excess_of(sums, self.average.total, against_zero=self.against == "zero")
+        found = excess_of(sums, self.average.total, against_zero=self.against == "zero")
+        codes = np.zeros(len(self.half), dtype=np.int64)
+        for column in columns:
+            codes = codes * len(attributes[column].values) + attributes[column].codes
+        return ranges, self.average.widened(found, codes)
 
     def _best_alone(self, column: int, of: list[Ints], excess: Excess) -> list[Candidate]:
         """Return the best ranges of a column."""
@@ -487,7 +493,10 @@ def try_on(
 ) -> list[Tried]:
     """Try candidates on held-out rows; p-values are adjusted for all ``n_turns`` such lists."""
     c, a = rows.confidence[held_out], rows.outcome[held_out]
-    w = chosen_weights(rows.weights, held_out)
+    counted = {
+        "weights": chosen_weights(rows.weights, held_out),
+        "units": chosen_units(rows.units, held_out),
+    }
     average, same = (rows.average(held_out, to) for to in (against, "same confidence"))
     masks = [item.inside[held_out] for item in candidates]
     tests = [average.of_rows(mask) for mask in masks]
@@ -498,9 +507,9 @@ def try_on(
         if not mask.any():
             continue
         beyond = same.of_rows(mask)
-        value, width = float(beyond.mean), NORMAL_95 * float(beyond.error)
+        value, width = float(beyond.mean), float(beyond.half_width)
         held = Held(
-            **vars(region_report(c, a, mask, weights=w)),
+            **vars(region_report(c, a, mask, **counted)),
             excess=float(test.mean),
             beyond=value,
             beyond_low=value - width,

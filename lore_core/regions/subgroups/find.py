@@ -13,6 +13,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
+from lore_core.data.units import row_units
 from lore_core.data.weights import as_weights
 from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.candidates import (
@@ -283,7 +284,7 @@ def halves_of(
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome
     if against == "auto":
-        off = mean_gap_p(c, a, target_rows.weights) <= OVERALL_ALPHA / 2
+        off = mean_gap_p(c, a, target_rows.weights, target_rows.units) <= OVERALL_ALPHA / 2
         against = "average" if off else "zero"
     elif against not in ("zero", "average", "same confidence"):
         raise validation.InputError(
@@ -293,22 +294,26 @@ def halves_of(
     known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
     searched = [*known, *word_attributes(dataset)]
     coarse = [item.coarser(_PARTS) for item in searched]
-    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights))
-    turns = _turns(c, random_state) if len(rows) >= 2 * MIN_ROWS else []
+    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights), target_rows.units)
+    turns = _turns(c, target_rows.units, random_state) if len(rows) >= 2 * MIN_ROWS else []
     halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
     return Halves(rows, against, halves)
 
 
-def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
-    rng, n = np.random.default_rng(random_state), len(c)
+def _turns(c: Floats, units: Ints | None, random_state: int) -> list[tuple[Ints, Ints]]:
+    unit = row_units(units, len(c))
+    size = np.bincount(unit)
+    sure = np.bincount(unit, c) / size
+    rng, n = np.random.default_rng(random_state), len(size)
     order = rng.permutation(n)
-    if n > 2 * _MOST_SEARCHED:
-        return [(np.sort(order[:_MOST_SEARCHED]), np.sort(order[_MOST_SEARCHED:]))]
-    # Alike in confidence: of two rows that follow each other in it, a coin sends one to each half.
-    order = order[np.argsort(c[order], kind="stable")]
+    if len(c) > 2 * _MOST_SEARCHED:
+        searched = np.isin(unit, order[np.cumsum(size[order]) <= _MOST_SEARCHED])
+        return [(np.flatnonzero(searched), np.flatnonzero(~searched))]
+    # Alike in confidence: of two units that follow each other in it, a coin sends one to each half.
+    order = order[np.argsort(sure[order], kind="stable")]
     first = 2 * np.arange(n // 2) + rng.integers(0, 2, n // 2)
-    one = np.sort(order[first])
-    other = np.sort(np.delete(order, first))
+    inside = np.isin(unit, order[first])
+    one, other = np.flatnonzero(inside), np.flatnonzero(~inside)
     return [(one, other), (other, one)]
 
 

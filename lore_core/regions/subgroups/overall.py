@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,9 +12,10 @@ from scipy import special
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.defaults import N_BINS
+from lore_core.data.units import Dependence, as_units, drawn_uniform
 from lore_core.data.validation import as_rows
 from lore_core.data.weights import as_weights, effective_rows, weighed
-from lore_core.metrics.global_metrics import reliability_table
+from lore_core.metrics.global_metrics import NORMAL_95, reliability_table
 from lore_core.regions.selection import RegionReport, region_report
 
 #: What a subgroup is compared with: no gap, the mean gap of all rows, or that of rows of the same
@@ -40,12 +41,21 @@ class Average:
     #: them; then w², w² times the gap beyond.
     moments: Floats
     total: Floats  #: (n_strata, 5 or 7); sums of the moments over all rows
+    dependence: Dependence | None = None  #: Of rows of a unit
 
     @classmethod
     def of(
-        cls, confidence: Floats, outcome: Floats, against: Against, weights: Floats | None = None
+        cls,
+        confidence: Floats,
+        outcome: Floats,
+        against: Against,
+        weights: Floats | None = None,
+        units: Ints | None = None,
     ) -> Average:
-        """Measure the average; ``weights`` (n,): what each row counts for, None: all alike."""
+        """Measure the average; ``weights`` (n,): what each row counts for, None: all alike.
+
+        ``units`` (n,): whose rows go together.
+        """
         n = len(confidence)
         residual = confidence - outcome
         bins = confidence_bins(
@@ -70,12 +80,43 @@ class Average:
             columns += [np.ones(n), excess]
             columns = [v * weights**k for v, k in zip(columns, (1, 1, 2, 3, 2, 2, 2), strict=True)]
         moments = np.column_stack(columns)
-        return cls(against, stratum, n_strata, moments, _sums(moments, stratum, n_strata))
+        total = _sums(moments, stratum, n_strata)
+        dependence = Dependence.of(confidence, outcome, units)
+        return cls(against, stratum, n_strata, moments, total, dependence)
 
     def of_rows(self, rows: Ints | Mask) -> Excess:
         """Compare some rows (mask or row numbers) with the others."""
         sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
-        return excess_of(sums, self.total, against_zero=self.against == "zero")
+        found = excess_of(sums, self.total, against_zero=self.against == "zero")
+        return found if self.dependence is None else self._by_units(rows, found, sums)
+
+    def _by_units(self, rows: Ints | Mask, found: Excess, sums: Floats) -> Excess:
+        """Return an excess with the error that units have, and one less than those of its rows.
+
+        D = Σ z_i with z = (1_R − f_b) r; its variance is the larger of Σ_g (Σ_{i∈g} z_i)² and of
+        what the correlation of all rows makes of each row's own variance.
+        """
+        assert self.dependence is not None
+        units = self.dependence.units
+        part = np.zeros(len(units))
+        part[rows] = 1.0
+        n_units = np.count_nonzero(np.bincount(units, part))
+        if self.against != "zero":
+            share = sums[:, 0] / np.where(self.total[:, 0] > 0, self.total[:, 0], 1.0)
+            part -= share[self.stratum]
+        seen = float(np.square(np.bincount(units, part * self.moments[:, 1])).sum())
+        modelled = self.dependence.variance(part * np.sqrt(self.moments[:, 2]))
+        mass = sums[:, 0].sum()
+        error = np.asarray(np.sqrt(max(seen, modelled)) / (mass if mass > 0 else 1.0))
+        return replace(found, error=error, scatter=error, degrees=int(n_units) - 1)
+
+    def widened(self, found: Excess, groups: Ints) -> Excess:
+        """Return excesses of disjoint sets, or of unions of them, with errors for their units."""
+        if self.dependence is None:
+            return found
+        variance = self.moments[:, 2]
+        times = np.sqrt(np.average(self.dependence.inflation(groups), weights=variance + 1e-300))
+        return replace(found, error=found.error * times, scatter=found.scatter * times)
 
 
 @dataclass(frozen=True)
@@ -89,6 +130,14 @@ class Excess:
     skewness: Floats  #: Its skewness then
     variance: Floats  #: Sum of the variances of so many rows: how much evidence there can be.
     scatter: Floats  #: Standard error of the mean excess as the rows themselves scatter
+    degrees: int | None = None  #: Of Student's t of its sum over units; None without
+
+    @property
+    def half_width(self) -> Floats:
+        """Half of a 95 % interval of the mean excess."""
+        if self.degrees is None:
+            return NORMAL_95 * self.error
+        return np.asarray(special.stdtrit(max(self.degrees, 1), 0.975) * self.error)
 
     @property
     def lower_bound(self) -> Floats:
@@ -120,6 +169,9 @@ class Excess:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = toward * self.mean - 0.5 / np.maximum(self.n, 1.0)
             t = np.where(self.error > 0, size / self.error, np.where(size > 0, np.inf, -np.inf))
+            if self.degrees is not None:
+                # (Of a single unit nothing is known.)
+                return np.asarray(special.stdtr(self.degrees, -t) if self.degrees > 0 else 1.0)
             # A gamma distribution of this shape, moved and scaled to mean 0 and variance 1.
             beta = 2.0 / skewness
             at, shape = np.maximum(beta * (t + beta), 0.0), np.square(beta)
@@ -176,7 +228,7 @@ SMALL = 0.02
 _N_SIMULATED = 2000
 #: Steps of the grid of confidences: an outcome's variance hardly differs from one to the next.
 _GRID = 250
-#: Of more weighted rows than this only a quarter of the simulations are made.
+#: Of more rows with weights or units than this only a quarter of the simulations are made.
 _MOST_DRAWN_OFTEN = 100_000
 
 
@@ -217,44 +269,51 @@ def overall_gap(
     n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     random_state: int = 0,
 ) -> Overall:
     """Test the mean gap and the calibration error of all rows against "each confidence is right".
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``n_bins, binning``: of
-    the calibration error. ``weights`` (n,): above 0. ``random_state``: seed of the simulation.
+    the calibration error. ``weights`` (n,): above 0. ``units`` (n,): whose rows go together.
+    ``random_state``: seed of the simulation.
     """
     c, a = as_rows(confidence, outcome)
-    w = as_weights(weights, len(c))
-    report = region_report(c, a, np.ones(len(c), dtype=bool), weights=w)
-    table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
+    w, u = as_weights(weights, len(c)), as_units(units, len(c))
+    report = region_report(c, a, np.ones(len(c), dtype=bool), weights=w, units=u)
+    table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w, units=u)
     least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
     bound = np.maximum(np.maximum(least, most), 0.0)
     size = np.abs(table.gap) if not np.nansum(bound) else bound
     worst = int(np.nanargmax(np.where(table.count > 0, table.mass * size, np.nan)))
     error = table.expected_calibration_error
-    index = table.bins.assign(c)
+    index, dependence = table.bins.assign(c), Dependence.of(c, a, u)
     drawn = (
         _simulated_errors(c, index, random_state)
-        if w is None
-        else _simulated_weighted_errors(c, index, w, random_state)
+        if w is None and dependence is None
+        else _simulated_row_errors(c, index, w, dependence, random_state)
     )
+    worth = effective_rows(w, len(c))
+    if dependence is not None:
+        worth /= float(dependence.inflation().mean())
     return Overall(
         **vars(report),
-        gap_p=mean_gap_p(c, a, w),
+        gap_p=mean_gap_p(c, a, w, u),
         error=error,
         error_p=float((1 + (drawn >= error - 1e-12).sum()) / (len(drawn) + 1)),
         worst_low=float(table.bins.edges[worst]),
         worst_high=float(table.bins.edges[worst + 1]),
         worst_gap=float(table.gap[worst]),
         worst_rows=int(table.count[worst]),
-        worth=effective_rows(w, len(c)),
+        worth=worth,
     )
 
 
-def mean_gap_p(confidence: Floats, outcome: Floats, weights: Floats | None = None) -> float:
+def mean_gap_p(
+    confidence: Floats, outcome: Floats, weights: Floats | None = None, units: Ints | None = None
+) -> float:
     """Two-sided p-value of the mean gap if every confidence were right."""
-    average = Average.of(confidence, outcome, "zero", weights)
+    average = Average.of(confidence, outcome, "zero", weights, units)
     everyone = average.of_rows(np.arange(len(confidence)))
     return min(2 * float(everyone.p_value(1 if everyone.mean >= 0 else -1)), 1.0)
 
@@ -272,12 +331,15 @@ def _simulated_errors(c: Floats, index: Ints, random_state: int) -> Floats:
     return np.asarray(np.abs(gap).sum(axis=1) / len(c))
 
 
-def _simulated_weighted_errors(c: Floats, index: Ints, w: Floats, random_state: int) -> Floats:
-    """Calibration errors of such models over weighted rows: no sum of them is binomial."""
+def _simulated_row_errors(
+    c: Floats, index: Ints, w: Floats | None, dependence: Dependence | None, random_state: int
+) -> Floats:
+    """Calibration errors of such models over rows with weights or units: no sum is binomial."""
     rng = np.random.default_rng(random_state)
     n_draws = _N_SIMULATED if len(c) <= _MOST_DRAWN_OFTEN else _N_SIMULATED // 4
     drawn = np.empty(n_draws)
     for k in range(n_draws):
-        gap = np.bincount(index, weights=w * (c - (rng.random(len(c)) < c)))
-        drawn[k] = np.abs(gap).sum() / w.sum()
+        residual = c - (drawn_uniform(dependence, len(c), rng) < c)
+        gap = np.bincount(index, weights=weighed(residual, w))
+        drawn[k] = np.abs(gap).sum() / len(c)
     return drawn

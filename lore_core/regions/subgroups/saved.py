@@ -159,7 +159,8 @@ def measure_subgroups(
     """
     target_rows = dataset.target(target)
     c, a, w = target_rows.confidence, target_rows.outcome, target_rows.weights
-    average = Average.of(c, a, "zero", w)
+    u = target_rows.units
+    average = Average.of(c, a, "zero", w, u)
     listed: list[dict[str, Any]] = []
     for item in saved:
         is_here, p = item.is_found_on(dataset), math.nan
@@ -169,7 +170,7 @@ def measure_subgroups(
             inside, sentence = np.zeros(len(dataset), dtype=bool), f"Not measured: {error}"
         else:
             sentence = f"None of these {len(inside):,} rows is in it.{_when_found(item, is_here)}"
-        report = region_report(c, a, inside, weights=w)
+        report = region_report(c, a, inside, weights=w, units=u)
         if report.n_rows:
             sentence = f"{report.sentence}{_when_found(item, is_here)}"
             over, under = (float(average.of_rows(inside).p_value(sign)) for sign in (1, -1))

@@ -7,10 +7,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
+from lore_core.data.units import as_units, chosen_units, design_effects
 from lore_core.data.validation import InputError, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 from lore_core.kernel_sums import laplacian_means
@@ -42,13 +43,15 @@ def gap_along(
     *,
     n_bins: int = 12,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Mean confidence − accuracy for each part of a number, or each name of a column.
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,): the
     column, or one that is cut already (:func:`~lore_core.regions.variables.cutting.cut`).
     ``n_bins``: parts of about equal size of a number; ties stay together. The rarest names beyond
-    20 are put together as ``"other"``. ``weights`` (n,): above 0; parts are cut by rows.
+    20 are put together as ``"other"``. ``weights`` (n,): above 0; parts are cut by rows. ``units``
+    (n,): whose rows go together.
 
     Returns one row a part, in the order of the values, missing and other last: ``value`` (in
     words), ``border`` (to the next part of a number, in words, else empty), ``rows, confidence,
@@ -58,7 +61,8 @@ def gap_along(
     attribute = _attribute(values, n_bins, MAX_NAMES)
     c, a = as_rows(confidence, outcome, values=attribute.codes)
     size = len(attribute.values)
-    table = gap_table(c, a, attribute.codes, size, as_weights(weights, len(c)))
+    counted = as_weights(weights, len(c)), as_units(units, len(c))
+    table = gap_table(c, a, attribute.codes, size, *counted)
     borders = [*attribute.borders, *[""] * (size - len(attribute.borders))]
     table.insert(0, "value", list(attribute.values))
     table.insert(1, "border", borders)
@@ -71,14 +75,16 @@ def smooth_gap(
     values: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Kernel-smoothed gap along a number, with a pointwise band.
 
     ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,):
-    numbers; rows without one are left out. ``weights`` (n,): above 0. Returns ``share`` (of the
-    rows at or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that point), ``n_eff``.
-    Empty without two different numbers. Raises InputError if the values are no numbers or the
-    lengths disagree.
+    numbers; rows without one are left out. ``weights`` (n,): above 0. ``units`` (n,): whose rows go
+    together; their design effect over all rows divides ``n_eff``. Returns ``share`` (of the rows at
+    or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that point), ``n_eff``. Empty
+    without two different numbers. Raises InputError if the values are no numbers or the lengths
+    disagree.
 
     With u the mid-rank of a row as a share of the rows, gap(u) = Σ_j (c_j − a_j) k(u, u_j) / Σ_j
     k(u, u_j) and k = exp(−|u − u_j| / 0.06), exactly. The band is Wilson's for n_eff rows, of the
@@ -91,6 +97,7 @@ def smooth_gap(
     x = series.to_numpy(np.float64)
     known = np.isfinite(x)
     w = chosen_weights(as_weights(weights, len(c)), known)
+    u = chosen_units(as_units(units, len(c)), known)
     x, c, a = x[known], c[known], a[known]
     if len(x) == 0 or x.min() == x.max():
         return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
@@ -98,7 +105,10 @@ def smooth_gap(
     at = np.linspace(0.0, 1.0, _SMOOTH_POINTS)
     means = laplacian_means(at, share, np.column_stack([c, a]), w, bandwidth=_SMOOTH_BANDWIDTH)
     promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
-    low, high = wilson_interval(got * means.effective_size, means.effective_size)
+    n_eff = means.effective_size
+    if u is not None:
+        n_eff = n_eff / design_effects(c - a, np.zeros_like(u), 1, w, u)[0]
+    low, high = wilson_interval(got * n_eff, n_eff)
     return pd.DataFrame(
         {
             "share": at,
@@ -106,7 +116,7 @@ def smooth_gap(
             "gap": promised - got,
             "low": promised - high,
             "high": promised - low,
-            "n_eff": means.effective_size,
+            "n_eff": n_eff,
         }
     )
 
@@ -120,6 +130,7 @@ def gap_grid(
     n_bins: int = 6,
     min_rows: int = 20,
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Mean gap for every combination of two columns' parts.
 
@@ -132,7 +143,8 @@ def gap_grid(
     c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
     n_x, n_y = len(across.values), len(up.values)
     codes = up.codes.astype(np.int64) * n_x + across.codes
-    table = gap_table(c, a, codes, n_x * n_y, as_weights(weights, len(c)))
+    counted = as_weights(weights, len(c)), as_units(units, len(c))
+    table = gap_table(c, a, codes, n_x * n_y, *counted)
     at_x, at_y = np.tile(np.arange(n_x), n_y), np.repeat(np.arange(n_y), n_x)
     for place, name, at, names in ((0, "x", at_x, across.values), (1, "y", at_y, up.values)):
         parts = pd.Categorical.from_codes(at, pd.Index(names), ordered=True)
@@ -177,7 +189,8 @@ def rank_variables(
     n_parts = int(np.clip(doubt / (2 * _MIN_VARIANCE), 2, most))
     records = []
     for attribute in telling_attributes(dataset, target=target, n_parts=n_parts):
-        record = _heterogeneity(c, a, w, q, _few_names(attribute, MAX_NAMES))
+        few = _few_names(attribute, MAX_NAMES)
+        record = _heterogeneity(c, a, w, target_rows.units, q, few)
         if record is not None:
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})
     frame = pd.DataFrame(records, columns=["variable", "origin", *_HETEROGENEITY])
@@ -227,12 +240,12 @@ def _few_names(attribute: Attribute, most: int) -> Attribute:
 
 
 def _heterogeneity(
-    c: Floats, a: Floats, w: Floats | None, q: Floats, attribute: Attribute
+    c: Floats, a: Floats, w: Floats | None, u: Ints | None, q: Floats, attribute: Attribute
 ) -> dict[str, Any] | None:
     size = len(attribute.values)
-    of = set_means(c, a, attribute.codes, size, w)
+    of = set_means(c, a, attribute.codes, size, w, u)
     square = np.ones(len(c)) if w is None else w**2
-    variance = np.bincount(attribute.codes, weights=square * (q * (1 - q)), minlength=size)
+    variance = of.design * np.bincount(attribute.codes, square * (q * (1 - q)), size)
     # So much of it as that of the equal rows that a part is worth.
     of_equal = variance * np.square(of.worth / np.where(of.mass > 0, of.mass, 1.0))
     used = np.flatnonzero((of.worth >= _MIN_ROWS) & (of_equal >= _MIN_VARIANCE))
