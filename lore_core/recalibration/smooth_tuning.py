@@ -85,7 +85,7 @@ def fitted_bases(
         first: Recalibrator = MatrixScaling().fit(sample(calibration))
         changed = cross_fitted(MatrixScaling(strength=first.strength_), calibration, fold)
         return first, [], changed, confidence_within(changed.confidence[:, None])
-    state, changed = fitted_boosting(calibration, None, progress)
+    state, changed = fitted_boosting(calibration, progress)
     first = state["base"]
     if len(state["root"]):
         label, n = BoostingRecalibration.label, len(calibration)
