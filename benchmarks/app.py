@@ -67,15 +67,16 @@ def measure(browser: Browser, n_rows: int, folder: Path) -> Measurement:
         with reading(browser) as reader:
             measured.cold = open_pages(reader, url, PAGES, watch)
             measured.warm = open_pages(reader, url, PAGES, watch)
+            before = watch.seconds
             time.sleep(REST_SECONDS)
             measured.rest = watch.now()
         for page in PAGES:
-            before = watch.seconds
             wait_until_idle(watch)
             rested = watch.seconds - before
             with reading(browser) as reader:
                 visits = open_pages(reader, url, (page,), watch)
             measured.idle[page] = replace(visits[page], before=rested)
+            before = watch.seconds
         measured.pages_peak = watch.peak
     with (
         serving(folder / "overview.txt", data) as (url, process),

@@ -426,9 +426,13 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
 
 
 def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
-    app = open_app("landscape", features="PCA 3-D")
+    app = open_app("landscape", features="PCA 2-D")
     app.drawn("landscape")
     app.until(lambda: app.seen("m.rows !== null"), "rows")
+    with app.settings():
+        app.choose("Similar by", "PCA 3-D")
+        app.until(lambda: app.seen("m.view.axes !== null && m.rows?.z !== undefined"), "space")
+    app.drawn("landscape")
     app.keeps_rules("a map in space", {"include": [[".st-key-landscape"]]})
     made = lore.embed(dataset.features, "pca", 3, random_state=0)
     space = made.coordinates[dataset.in_split("evaluation")].astype(np.float32).astype(float)

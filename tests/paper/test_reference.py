@@ -61,16 +61,17 @@ def test_mean_and_spread_over_sixty_runs(result, method):
 def test_lore_smooth_and_levels_are_those_that_were_compared_on_sixty_runs(runs):
     """They take ten times as long as the others: the numbers of six runs, in the order of _COLUMNS.
 
-    With these, over sixty runs, LoRe smooth had the lowest NLL and Brier score beyond chance, and
-    LoRe levels the lowest MLCE but for temperature scaling, and no worst group significantly above
-    the best method's.
+    Without trees, over sixty runs, LoRe smooth had the lowest NLL and Brier score beyond chance,
+    and LoRe levels the lowest MLCE but for temperature scaling, and no worst group significantly
+    above the best method's; with them NLL and Brier score of these six are lower, MCE and MLCE
+    higher.
     """
     methods = lore.standard_recalibrators(gamma=0.4, n_bins=5)
     smooth = [method for method in methods if method.label == "LoRe smooth"]
     found = compared(runs[:6], [*smooth, LevelLoRe()]).table[_COLUMNS]
     expected = [
-        (0.464513, 0.027987, 0.096688, 0.410262, 0.132459, 0.120230),
-        (0.454285, 0.026991, 0.053114, 0.422272, 0.134851, 0.074988),
+        (0.474877, 0.031287, 0.170569, 0.408228, 0.131656, 0.206078),
+        (0.430034, 0.028043, 0.067481, 0.419685, 0.133742, 0.091021),
     ]
     np.testing.assert_allclose(found, expected, atol=1e-4)
 

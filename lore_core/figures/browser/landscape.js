@@ -399,6 +399,8 @@ function mount(root, { mode, send }) {
         view.saved = next.view;
         listen(stage, view, on, () => tool);
       } else if (before.map !== next.map) {
+        // (Rows lie elsewhere on another map, and in space have another coordinate: they come anew.)
+        [rows, index, flags, selected, pointed] = [null, null, null, null, -1];
         view.reframe(next.frame, next.corner);
         view.reset();
       }
