@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
+#: The same of more calibration rows than these: each candidate takes its time at every row, and of
+#: hundreds alike the few largest are as good.
+_MANY_ROWS, _SMALLEST_OF_MANY = 10_000, 0.05
 #: Rows that are corrected at once: kernel sums of more would be most of the memory.
 _MOST_ROWS = 2**19
 #: Steps of stacking: one for so many rows, and at least so many.
@@ -206,7 +209,8 @@ class SmoothLoRe(Recalibrator):
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
         of_rows = as_weights(tried.weights)
         weights = tuning.stacked_weights(log_likelihood, steps, of_rows)
-        weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
+        least = _SMALLEST_WEIGHT if len(calibration) <= _MANY_ROWS else _SMALLEST_OF_MANY
+        weights[weights < least * weights.max()] = 0.0
         weights /= weights.sum()
         left_out = weights @ confidence
         line = tuning.global_line(left_out, tried.outcome, of_rows)
