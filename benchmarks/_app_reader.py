@@ -29,8 +29,8 @@ _WATCH = """
 window.watch = { tasks: [], frames: [], content: null, picture: null, fields: null, rest: null };
 watch.socket = 0;
 window.WebSocket = class extends WebSocket {
-  constructor(...told) {
-    super(...told);
+  constructor(...given) {
+    super(...given);
     const count = ({ data }) => { watch.socket += data.byteLength ?? data.size ?? data.length; };
     this.addEventListener("message", count);
   }
@@ -56,7 +56,7 @@ const NOT_YET = "[data-stale=true], [data-testid=stSkeleton], .st-key-job, "
   + "[role=figure]:not(.js-plotly-plot)";
 // The head of a page is the same whatever the data are.
 const says = (node) => !node.closest(".st-key-head") && node.getBoundingClientRect().height > 0;
-let calm = null;
+let restSince = null;
 setInterval(() => {
   const now = performance.now();
   if (watch.content === null && [...document.querySelectorAll(CONTENT)].some(says)) {
@@ -73,8 +73,8 @@ setInterval(() => {
   const busy = !document.querySelector('[data-test-script-state="notRunning"]')
     || document.querySelector(NOT_YET);
   // (From the first look at which all is there: a drawing that holds the page up is in it.)
-  calm = busy ? null : (calm ?? now);
-  watch.rest = calm !== null && now - calm > 600 ? calm : null;
+  restSince = busy ? null : (restSince ?? now);
+  watch.rest = restSince !== null && now - restSince > 600 ? restSince : null;
 }, 30);
 watch.countFrames = (what) => {
   const seen = () => (what === "field" ? watch.state().field : watch.state().view.axes);

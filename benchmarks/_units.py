@@ -153,7 +153,7 @@ def unit_section(run: Runs) -> str:
             + [f"{found['worth'].mean():,.0f}", percent(checked["neighbouring rows"])]
         )
     others, power = [], []
-    told = ("gap", "kind", "accuracy", "Brier", "ECE", "ALCE", "MLCE")
+    intervals = ("gap", "kind", "accuracy", "Brier", "ECE", "ALCE", "MLCE")
     tests = ("ECE, p", "ALCE, p", "MLCE, p")
     for size, correlation, copula in (
         (2, 0.5, "normal"), (10, 0.2, "normal"), (10, 0.5, "normal"), (0, 0.5, "normal"),
@@ -162,7 +162,7 @@ def unit_section(run: Runs) -> str:
         world = size, correlation, copula
         made = run.run(unit_means, 600, *world).agg(percent, digits=0).to_dict()
         made |= run.run(unit_intervals, 60, *world).agg(percent, digits=0).to_dict()
-        numbers = [made[name] for name in (*told, *tests)]
+        numbers = [made[name] for name in (*intervals, *tests)]
         others.append([_named(size), f"{correlation:g}", copula, *numbers])
     for size, correlation in ((10, 0.0), (10, 0.5)):
         cells = [_named(size), f"{correlation:g}"]
@@ -190,7 +190,7 @@ Other intervals (95 %; of ECE, ALCE and MLCE, whose truth is 0, 97.5 %) and p-va
 5 %) with the role; the first four are of 600 models. "kind": mean gap of a fifth of the rows. In
 the last line outcomes of a unit are shared, as they are where p-values are simulated.
 
-{markdown_table([*head, "copula", *told, *(f"{name} ≤ 0.05" for name in tests)], others)}
+{markdown_table([*head, "copula", *intervals, *(f"{name} ≤ 0.05" for name in tests)], others)}
 
 A fifth of the rows, which a column names, is overconfident by 20 points: how often, in %, a
 subgroup is listed that shares half of its rows. Units of single rows are none: every number is the
