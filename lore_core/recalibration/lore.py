@@ -166,14 +166,3 @@ class LoRe(Recalibrator):
 
 def _bins(state: State) -> ConfidenceBins:
     return ConfidenceBins(state["edges"], state["binning"])
-
-
-def with_pseudo_rows(mean: Floats, mass: Floats, usual: Floats, prior_strength: float) -> Floats:
-    """Return (Σ k v + s·usual) / (Σ k + s), shape (n,): ``usual`` where there are no neighbours.
-
-    ``mean``: of v, NaN in empty bins. ``usual``: what the s pseudo-rows say.
-    """
-    if prior_strength == 0:
-        return np.where(np.isnan(mean), usual, mean)
-    share = mass / (mass + prior_strength)
-    return np.where(np.isnan(mean), usual, np.nan_to_num(mean) * share + usual * (1 - share))

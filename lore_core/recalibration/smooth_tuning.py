@@ -26,7 +26,6 @@ from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.boosting import BoostingRecalibration, fitted_boosting
 from lore_core.recalibration.dataset_rows import cross_fitted, parts, sample
 from lore_core.recalibration.logistic import LogisticRecalibration, fitted_curve
-from lore_core.recalibration.lore import with_pseudo_rows
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -63,7 +62,11 @@ def corrected_confidence(
     :class:`~lore_core.recalibration.SmoothLoRe`.
     """
     if base is None:
-        return confidence_within(with_pseudo_rows(mean[:, -1], mass, accuracy, strength))
+        found = mean[:, -1]
+        # (A mass that underflows is 0 also where there are neighbours.)
+        share = 1.0 if strength == 0 else mass / (mass + strength)
+        pulled = np.nan_to_num(found) * share + accuracy * (1 - share)
+        return confidence_within(np.where(np.isnan(found), accuracy, pulled))
     start = starts[:, base]
     if not np.isfinite(strength):
         return start

@@ -97,7 +97,7 @@ def test_simulations_keep_units_together():
         risk_curve(C, A, C, units=UNITS)
 
 
-def test_the_role_is_read_saved_and_told(tmp_path):
+def test_the_role_is_read_saved_and_shown(tmp_path):
     patient = np.char.add("p", UNITS.astype(str))
     read = reading.read(pd.DataFrame(FILE | {"unit": patient}))
     assert any(f"{N:,} rows of 60 units" in fact for fact in read.report.facts)
