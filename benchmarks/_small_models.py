@@ -1,4 +1,4 @@
-"""Write predictions of small models, trained here, as pairs of files that ``lore bench`` reads.
+"""Write predictions of small models, trained here, as pairs of files for ``_ranks.py``.
 
 ``python benchmarks/_small_models.py DIR [--second]``. Tasks of 2 to 100 classes, made of what lies
 on a Linux machine with this project's requirements: Python's own source, translated messages

@@ -33,7 +33,6 @@ COMMANDS = {
     "variables": "subgroups",
     "check": "metrics",
     "compare": "compare",
-    "bench": "compare",
     "fairness": "fairness",
     "decisions": "fairness",
     "report": "report",

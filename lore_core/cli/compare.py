@@ -1,4 +1,4 @@
-"""``lore compare`` and ``lore bench``: recalibrators on one dataset, and on many."""
+"""``lore compare``: recalibrators on one dataset, and on many runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from lore_core.cli.options import ViewOptions, draws_option, number_option, view
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
 from lore_core.data.errors import InputError, as_path, check_choice, counted
-from lore_core.data.number_text import decimal, p_sentence, p_words, share_words
+from lore_core.data.number_text import decimal, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
     from lore_core.comparison import RunsComparison
-    from lore_core.comparison.runs import Benchmark
 
 _MAP = "pca-20"  #: Of a directory
 
@@ -207,17 +206,6 @@ def compare_one(
     return views.methods.comparison_of(view, methods, options, grouping=grouping, progress=progress)
 
 
-def run_settings(given: ViewOptions, gamma: float) -> dict[str, Any]:
-    """Return how runs are compared; ``gamma``: where none was given."""
-    return {
-        "feature_map": None if given.maps == ("none",) else list(given.maps or (_MAP,)),
-        "gamma": given.gamma or gamma,
-        "n_bins": given.n_bins,
-        "binning": given.binning,
-        "n_jobs": given.jobs,
-    }
-
-
 def measure_runs(
     given: ViewOptions,
     names: tuple[str, ...],
@@ -238,7 +226,11 @@ def measure_runs(
         group_column=group,
         min_group_size=min_group_size or 1,
         progress=progress,
-        **run_settings(given, RUNS_GAMMA),
+        feature_map=list(given.maps or (_MAP,)) if local else None,
+        gamma=given.gamma or RUNS_GAMMA,
+        n_bins=given.n_bins,
+        binning=given.binning,
+        n_jobs=given.jobs,
     )
 
 
@@ -257,78 +249,3 @@ def _runs(result: RunsComparison, group: str | None) -> Output:
     columns = {"metric": list(known.index), "r": [decimal(r, 2, signed=True) for r in known]}
     about = f"Correlation with {str(goes_with.name).removeprefix('correlation with ')}:"
     return Output(result.to_dict(), result.runs, [*text, f"{about}\n{text_table(columns)}", runs])
-
-
-_SCORES = ("NLL", "Brier")
-
-
-@view_command(
-    "lore bench sets/ -o values.csv",
-    "lore bench sets/ --map none --method 'Temperature scaling' --method 'Matrix scaling'",
-    several_maps=True,
-)
-@method_option
-@results("every value, rank and difference")
-def bench(given: ViewOptions, *, names: tuple[str, ...], progress: Progress) -> Output:
-    """Rank every recalibrator over the datasets of a directory.
-
-    DATA is a directory of pairs <set>_cal.* and <set>_test.*, unlike datasets or one experiment's.
-    Each method is fitted on the calibration rows of each and measured on its test rows. Means over
-    unlike datasets say little, so methods are ranked within each.
-    """
-    from lore_core.comparison.runs import benchmark
-
-    directory = as_path(given.data[0])
-    if len(given.data) != 1 or not directory.is_dir():
-        raise InputError(
-            f"DATA must be one directory of pairs <set>_cal.* and <set>_test.*; got "
-            f"{' '.join(given.data)!r}."
-        )
-    local = given.maps != ("none",)
-    methods = methods_of(given, names, local=local, all_methods=True)
-    if len(methods) < 2:
-        raise InputError("'--method' must name two methods or more to rank them; got one.")
-    result = benchmark(directory, methods, progress=progress, **run_settings(given, GAMMA))
-    text = [part for sentence, of in _tables(result) for part in (sentence, text_table(of))]
-    return Output(result.to_dict(), result.frame(), text)
-
-
-def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:
-    n = result.values.n_runs
-    sets = counted(n, "dataset")
-    rankings = {name: result.ranking(name) for name in result.metrics}
-    first = next(name for name in (*_SCORES, *result.metrics) if name in rankings)
-    order = list(rankings[first].index)
-    tables = [
-        (
-            f"Mean rank over {sets}, 1 the lowest error, in the order of the {first}:",
-            {"": order}
-            | {
-                name: [decimal(rank, 1) for rank in table["mean_rank"][order]]
-                for name, table in rankings.items()
-            },
-        )
-    ]
-    for name in _SCORES:
-        if name not in rankings:
-            continue
-        table, best = rankings[name], str(rankings[name].index[0])
-        tables.append(
-            (
-                f"{name}: whether methods differ at all, Friedman: "
-                f"{p_sentence(result.any_difference(name))}. “p” is that a method differs from "
-                f"“{best}”, the first by mean rank: Wilcoxon over {sets}, adjusted by Holm; "
-                f"{decimal(2.0 ** (1 - n), 4)} is the least that so many can give before that. "
-                "“Near” counts datasets where a method is lowest or its paired 95 % interval to "
-                "the lowest holds 0.",
-                {
-                    "": list(table.index),
-                    "mean rank": [decimal(x, 1) for x in table["mean_rank"]],
-                    "÷ lowest": [decimal(x, 3) for x in table["ratio"]],
-                    "lowest": [str(int(x)) for x in table["best"]],
-                    "near": [str(int(x)) for x in table["near"]],
-                    "p": [p_words(x) for x in table["p_value"]],
-                },
-            )
-        )
-    return tables

@@ -1,14 +1,12 @@
 import itertools
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from synthetic import overconfident
 
+from benchmarks._ranks import Ranks, ranks
 from lore_core import Dataset, NoRecalibration, PlattScaling, TemperatureScaling
-from lore_core.cli import main
-from lore_core.comparison.runs import Benchmark, benchmark
 from lore_core.comparison.runs_result import RunsComparison
 
 
@@ -16,7 +14,7 @@ def of(values, behind=()):
     table = pd.DataFrame(values, columns=["a", "b", "c"])
     runs = table.rename_axis("run").reset_index().melt("run", var_name="method", value_name="NLL")
     columns = ["run", "method", "metric", "difference", "low", "high"]
-    return Benchmark(RunsComparison(runs), pd.DataFrame(list(behind), columns=columns))
+    return Ranks(RunsComparison(runs), pd.DataFrame(list(behind), columns=columns))
 
 
 def test_ranks_by_hand():
@@ -87,7 +85,7 @@ def sets():
 def test_each_set_is_compared_with_its_own_classes(sets):
     methods = [NoRecalibration(), TemperatureScaling(), PlattScaling()]
     # Two features: PCA has two dimensions, not twenty.
-    found = benchmark(sets, methods, n_jobs=1)
+    found = ranks(sets, methods)
     assert list(found.ranks("NLL").index) == ["s3", "s4"]
     part = found.behind[(found.behind["run"] == "s4") & (found.behind["metric"] == "NLL")]
     part = part.set_index("method")
@@ -113,30 +111,3 @@ def test_each_set_is_compared_with_its_own_classes(sets):
     worst = sizes.loc[sizes["size"] >= 10, "mean"].abs().max()
     values = found.values.values("max cell gap")
     assert values.loc["s4", "No recalibration"] == pytest.approx(worst)
-
-
-def test_command(sets, tmp_path, capsys):
-    for data in sets:
-        for split, kind in (("calibration", "cal"), ("evaluation", "test")):
-            rows = data.in_split(split)
-            np.savez(
-                tmp_path / f"{data.name}_{kind}.npz",
-                probs=data.probabilities[rows],
-                labels=data.labels[rows],
-                features=data.features[rows],
-            )
-    options = ["--method", "No recalibration", "--method", "Temperature scaling"]
-    written = tmp_path / "v.csv"
-    more = ["--jobs", "1", "-o", str(written)]
-    assert main(["bench", str(tmp_path), *options, *more]) == 0
-    printed = capsys.readouterr().out
-    assert "Mean rank over 2 datasets" in printed
-    assert "0.5000 is the least" in printed
-    assert re.search(r"Temperature scaling +1.0 +1.000 +2 +2\s", printed)
-    values = pd.read_csv(written)
-    assert set(values["set"]) == {"s3", "s4"}
-    assert set(values["method"]) == {"No recalibration", "Temperature scaling"}
-    assert main(["bench", str(tmp_path), *options[:2]]) == 1
-    assert "must name two methods or more" in capsys.readouterr().err
-    assert main(["bench", str(tmp_path / "s3_cal.npz")]) == 1
-    assert "must be one directory" in capsys.readouterr().err
