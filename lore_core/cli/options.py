@@ -28,7 +28,6 @@ class SumsOptions:
     directory: Path | None = None  #: For saved sums
     n_workers: int = 1
     max_cells: int | None = None
-    cluster: str | None = None  #: Address of a Dask scheduler
 
     @property
     def wanted(self) -> bool:
@@ -38,8 +37,7 @@ class SumsOptions:
     @property
     def how(self) -> dict[str, Any]:
         """How :func:`~lore_core.mergeable.sum_files` sums."""
-        names = ("directory", "n_workers", "cluster")
-        return {name: getattr(self, name) for name in names}
+        return {"directory": self.directory, "n_workers": self.n_workers}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,12 +182,6 @@ _SUMS = (
         minimum=1000,
         help="Of Parquet files with more than 2,000,000 rows: most cells of the map that rows are "
         "summed in (default: 524,288); four times as many halve their width.",
-    ),
-    click.option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Sum them on the workers of this Dask scheduler, tcp://host:8786, which see the same "
-        "files.",
     ),
     number_option("--workers", "n_workers", default=1, help="Processes that sum such rows."),
     click.option(

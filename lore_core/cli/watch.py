@@ -109,12 +109,7 @@ def _opened(given: ViewOptions, progress: Progress) -> mergeable.Batches:
     else:
         plan = source.plan_of(given, mergeable.partitions_of(files), part_of(progress, 0.0, 0.1))
         batches = mergeable.Batches.begun(place, plan)
-    new = batches.add(
-        files,
-        n_workers=given.n_workers,
-        cluster=given.cluster,
-        progress=part_of(progress, 0.1, 0.7),
-    )
+    new = batches.add(files, n_workers=given.n_workers, progress=part_of(progress, 0.1, 0.7))
     if len(new) < len(files):
         note(f"{len(files) - len(new)} of {len(files)} files are batches already.")
     return batches

@@ -21,7 +21,6 @@ EXTRA_OF = {
     "anywidget": "notebook",
     "openpyxl": "excel",
     "duckdb": "duckdb",
-    "distributed": "cluster",
 }
 _PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
 

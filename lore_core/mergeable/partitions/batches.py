@@ -337,20 +337,21 @@ class Batches(SummedBatches):
         return sums
 
     def add(
-        self, files: Sequence[Path], *, progress: Progress | None = None, **how: Any
+        self, files: Sequence[Path], *, n_workers: int = 1, progress: Progress | None = None
     ) -> list[str]:
         """Sum files that are no batches yet, each as one; return the names of the new ones.
 
         A batch has the name of its file without the suffix, and does not change if the file does.
-        ``how``: ``n_workers, cluster`` of :func:`~lore_core.mergeable.sum_files`. InputError if
-        a file cannot be read, or two have one name; batches before it are saved.
+        ``n_workers``: processes that sum. InputError if a file cannot be read, or two have one
+        name; batches before it are saved.
         """
         new = {path.stem: path for path in files if path.stem not in self.names}
         if len({path.stem for path in files}) < len(files):
             raise InputError("two of the files have one name, which names the batch. Rename one.")
         for step, (name, path) in enumerate(new.items()):
             text = part_of(progress, step / len(new), (step + 1) / len(new), f"summing {name}")
-            run = sum_files(partitions_of([path]), self.plan, progress=text, **how)
+            parts = partitions_of([path])
+            run = sum_files(parts, self.plan, n_workers=n_workers, progress=text)
             run.sums.save(self.path_of(name))
         return list(new)
 

@@ -1,8 +1,6 @@
-"""All parts of all files into one set of sums, by processes or a cluster; uniform samples."""
+"""All parts of all files into one set of sums, by processes; uniform samples."""
 
-import asyncio
 import hashlib
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool  # type: ig
 from lore_core.data.archive_files import Kind, fields_of, form_of
 from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
-from lore_core.data.errors import InputError, as_path, require
+from lore_core.data.errors import InputError, as_path
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import check_integer
 from lore_core.mergeable.cell_sums.sums import FORMS as SUMS_FORMS, LocalErrorSums
@@ -33,8 +31,6 @@ from lore_core.reading.file_rows import splits_in
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.roles import guess
 
-#: Seconds in which a scheduler must answer.
-_ANSWERS = 15
 PLAN = "plan.npz"
 #: How often parts are given to new processes where one was ended from outside.
 _ATTEMPTS = 3
@@ -64,20 +60,17 @@ def sum_files(
     *,
     directory: str | Path | None = None,
     n_workers: int = 1,
-    cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Sum the rows of every part; to the last bit the same by whatever processes.
 
     ``parts, plan``: the rows, and what they become. ``directory``: where plan and sums of each part
-    are saved; what is there is not summed again. ``n_workers``: processes. ``cluster``: address of
-    a Dask scheduler, ``tcp://…:8786``, whose workers sum instead (package ``distributed``); they
-    see files and ``directory`` under the same paths. ``progress``: called with the share done and a
-    short message; may raise to stop.
+    are saved; what is there is not summed again. ``n_workers``: processes. ``progress``: called
+    with the share done and a short message; may raise to stop.
 
-    Raises InputError if a file cannot be read, a value breaks a rule, or the cluster cannot be
-    reached or is lost; it says how to go on, and sums of other parts are saved. Raises MemoryError
-    if workers were ended from outside again and again.
+    Raises InputError if a file cannot be read or a value breaks a rule; it says how to go on, and
+    sums of other parts are saved. Raises MemoryError if workers were ended from outside again and
+    again.
     """
     paths: list[Path | None] = [None] * len(parts)
     if directory is not None:
@@ -96,10 +89,7 @@ def sum_files(
 
     tasks = list(zip(parts, paths, strict=True))
     try:
-        if cluster is None:
-            sums = LocalErrorSums.joined(_sums_of_processes(plan, tasks, n_workers, report))
-        else:
-            sums = LocalErrorSums.joined(_sums_of_cluster(plan, tasks, cluster, report))
+        sums = LocalErrorSums.joined(_sums_of_processes(plan, tasks, n_workers, report))
     except InputError as error:
         hint = "(--sums DIR keeps the sums of the parts that were read.)"
         if directory is not None:
@@ -145,45 +135,6 @@ def _sums_of(plan: Plan, part: Partition, path: Path | None) -> tuple[LocalError
     sums = plan.sums(part)
     sums.save(path)
     return sums, False
-
-
-def _sums_of_cluster(
-    plan: Plan, tasks: _Tasks, address: str, report: Callable[[int, bool], None]
-) -> Iterator[LocalErrorSums]:
-    """Sum parts on the workers of a cluster, each again by another where a worker is lost."""
-    require("A cluster", "distributed")
-    import distributed
-
-    try:
-        client = distributed.Client(address, timeout=_ANSWERS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no scheduler answers at '{address}'. Start one (dask scheduler), or correct "
-            "'--cluster'."
-        ) from error
-    # (It writes tracebacks about a scheduler that is lost, which an error says.)
-    log = logging.getLogger("distributed.client")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        waiting = {
-            client.submit(_sums_of, plan, *task, pure=False): number
-            for number, task in enumerate(tasks)
-        }
-        for done in distributed.as_completed(list(waiting), loop=client.loop):
-            sums, is_kept = done.result()
-            report(waiting.pop(done), is_kept)
-            yield sums
-    except distributed.KilledWorker as error:
-        raise MemoryError(
-            "workers of the cluster were ended from outside again and again, most likely for want "
-            "of memory; give them more, or take fewer cells."
-        ) from error
-    except (distributed.client.FutureCancelledError, asyncio.CancelledError, OSError) as error:
-        raise InputError(f"the scheduler at '{address}' was lost.") from error
-    finally:
-        client.close(timeout=1)
-        log.setLevel(level)
 
 
 def _name(part: Partition, plan_digest: str) -> str:

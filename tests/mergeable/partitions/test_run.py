@@ -53,6 +53,16 @@ def test_processes_make_no_difference(files, tmp_path, watched_part):
         sum_files([parts[0], watched_part(parts[1])], plan, n_workers=2)
 
 
+def test_machines_share_a_directory(files, tmp_path):
+    parts, kept = partitions_of(files), tmp_path / "sums"
+    plan = make_plan(parts)
+    for some in (parts[:1], parts[1:]):
+        sum_files(some, plan, directory=kept)
+    run = sum_files(parts, Plan.load(kept / "plan.npz"), directory=kept)
+    assert (run.n_kept, run.n_summed) == (3, 0)
+    assert run.sums.digest == sum_files(parts, plan).sums.digest
+
+
 def test_a_run_that_was_stopped_goes_on(files, tmp_path):
     parts = partitions_of(files)
     plan = make_plan(parts, binning="equal-mass", n_bins=4)
