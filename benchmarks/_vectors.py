@@ -10,9 +10,8 @@ from _trials import APART, percent
 
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
-from lore_core.inference.whole_vector import ALPHA, vector_band, vector_chance
+from lore_core.inference.whole_vector import ALPHA, vector_chance
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.bandwidth import vector_curve
 from lore_core.metrics.local_error import scaled_bandwidth, vector_errors
 
 _WORLDS: tuple[tuple[str, int, str, int], ...] = (
@@ -24,9 +23,7 @@ _WORLDS: tuple[tuple[str, int, str, int], ...] = (
 )  # fmt: skip
 
 
-#: Bandwidths of a curve, from where few rows have ten neighbours to where whole bins count alike.
-_GAMMAS = (0.08, 0.2, 0.5, 1.2, 5.0)
-_CURVES: tuple[tuple[str, int, str, int], ...] = (
+_OF_CLASSES: tuple[tuple[str, int, str, int], ...] = (
     ("digits", 500, "nothing", 500), ("tumours", 500, "nothing", 500),
     ("table", 500, "nothing", 500), ("plane", 1000, "nothing", 500),
     ("digits", 1000, "places", 100), ("table", 2000, "everywhere", 100),
@@ -96,39 +93,34 @@ mean square length of the true local error in points, its estimate less noise, a
 """
 
 
-def vector_curves(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
-    """Test such rows class by class, and over γ."""
+def vector_classes(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
+    """Test such rows class by class."""
     rows, z, _ = _world(seed, name, n, planted)
     errors = vector_errors(rows, z)
     found = vector_chance(rows, z, errors, n_draws=99, random_state=seed + APART)
-    curve = vector_curve(rows, z, _GAMMAS)
-    band = vector_band(rows, z, curve, random_state=seed + APART)
     return {
         "classes": float((found.class_p_value <= ALPHA).any()),
         "of classes": float((found.class_p_value <= ALPHA).mean()),
         "largest": float(found.largest_p_value <= ALPHA),
-        "average over γ": float(band.clear("average", curve.average).any()),
-        "largest over γ": float(band.clear("largest", curve.largest).any()),
     }
 
 
 def class_section(run: Runs) -> str:
-    """Hold the tests of its classes and of its curves against known truth."""
+    """Hold the tests of its classes against known truth."""
     rows = []
-    for name, n, planted, sets in _CURVES:
-        found = run.run(vector_curves, sets, name, n, planted)
+    for name, n, planted, sets in _OF_CLASSES:
+        found = run.run(vector_classes, sets, name, n, planted)
         shown = [percent(found[item]) for item in found if item != "of classes"]
         part = f"{found['of classes'].mean() * 100:.1f}"
         n_classes = f"{geometry(name).dataset.n_classes}"
         rows.append([name, n_classes, f"{n:,}", planted, shown[0], part, *shown[1:]])
     head = ["rows of", "classes", "rows", "planted", "any class beyond", "classes beyond"]
-    head += ["largest beyond", "average, any γ", "largest, any γ"]
-    return f"""## The whole vector class by class, and over γ
+    head += ["largest beyond"]
+    return f"""## The whole vector class by class
 
 Sets made in the same way, 500 a line where nothing is planted and 100 where something is: how
-often, in %, any class is significant, and what share of them; how often the largest error is; how
-often the curve of the average, and of the largest, is beyond its level at any of {len(_GAMMAS)}
-bandwidths from {_GAMMAS[0]} to {_GAMMAS[-1]:g}. At 5 % each.
+often, in %, any class is significant, and what share of them; how often the largest error is.
+At 5 % each.
 
 {markdown_table(head, rows)}
 """

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import lore_core as lore
-from lore_core import comparison, figures, inference, metrics as measures, view as views
+from lore_core import comparison, figures, inference, view as views
 from lore_core.cli import source
 from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
 from lore_core.cli.output import (
@@ -28,9 +28,9 @@ from lore_core.cli.output import (
 from lore_core.cli.subgroups import described, output_of_classes, subgroups_text
 from lore_core.data.atomic_files import replaced_at_once, write_bytes
 from lore_core.data.defaults import ALL_CLASSES
-from lore_core.data.errors import InputError, check_choice
+from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS
-from lore_core.metrics.catalogue import CATALOGUE, CURVES, VECTOR_CURVES
+from lore_core.metrics.catalogue import CATALOGUE, CURVES
 from lore_core.metrics.metric import Metric
 
 #: Fewer have no 2.5 % on either side.
@@ -114,9 +114,6 @@ def metrics(
     return Output(content, table, text)
 
 
-_ALL_CURVES = CURVES | VECTOR_CURVES
-
-
 @view_command(
     "lore curve demo",
     "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
@@ -126,9 +123,10 @@ _ALL_CURVES = CURVES | VECTOR_CURVES
 )
 @click.option(
     "--metric",
-    type=click.Choice(list(_ALL_CURVES)),
+    type=click.Choice(list(CURVES)),
+    default="mlce_supported",
     help="What the figure shows (default: mlce_supported, of rows with 10 effective neighbours or "
-    "more; with --target all average, or largest).",
+    "more).",
 )
 @draws_option("what chance makes")
 @results(figure=True)
@@ -137,28 +135,15 @@ def curve(given: ViewOptions, *, metric: Any, draws: int | None, progress: Progr
 
     For one feature map or several; of the first also where the whole curve of a calibrated model
     with the same confidences stays, with 95 % (columns *_chance_low, *_chance_high). Towards γ = 0
-    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE. With
-    --target all the average and the largest error of the whole probability vector.
+    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
-    view = source.open_source(given, progress, all_classes=True)
+    view = source.open_source(given, progress)
     source.needs_map(view)
-    curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve]
-    chance: inference.NullBand | inference.VectorBand | None = None
-    of_all = isinstance(view, views.View) and view.target == ALL_CLASSES
-    known = list(VECTOR_CURVES if of_all else CURVES)
-    metric = check_choice(known[0] if metric is None else metric, "--metric", known)
-    if isinstance(view, views.View) and of_all:
-        curves = {
-            name: views.inference.vector_curve_of(on, progress) for name, on in view.by_map.items()
-        }
-        if draws != 0:
-            chance = views.inference.vector_band_of(view, n_draws=draws, progress=progress)
-    else:
-        curves = {name: views.where.curve_of(on, progress) for name, on in view.by_map.items()}
-        chance = views.inference.chance_band_of(view, n_draws=draws, progress=progress)
+    curves = {name: views.where.curve_of(on, progress) for name, on in view.by_map.items()}
+    chance = views.inference.chance_band_of(view, n_draws=draws, progress=progress)
     if chance is None and draws is None and isinstance(view, views.View):
         note(
             "what chance makes is left out: simulating it on so many rows would take long "
@@ -187,10 +172,7 @@ def curve(given: ViewOptions, *, metric: Any, draws: int | None, progress: Progr
     return Output(content, table, [], details, chart)
 
 
-def _numbers(
-    curves: Mapping[str, lore.BandwidthCurve | measures.VectorCurve],
-    chance: inference.NullBand | inference.VectorBand | None,
-) -> Table:
+def _numbers(curves: Mapping[str, lore.BandwidthCurve], chance: inference.NullBand | None) -> Table:
     import pandas as pd
 
     tables = []
@@ -198,7 +180,7 @@ def _numbers(
         table = item.frame()
         table.insert(0, "map", name)
         if position == 0 and chance is not None:
-            for key in [key for key in _ALL_CURVES if key in table]:
+            for key in CURVES:
                 table[f"{key}_chance_low"], table[f"{key}_chance_high"] = chance.band(key)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -208,9 +190,7 @@ def _text(table: Table) -> str:
     """Return every third bandwidth, with chance and bounds as ranges."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
-    known = [about for key, about in _ALL_CURVES.items() if key in shown]
-    for position, about in enumerate(known):
-        key = about.key
+    for position, (key, about) in enumerate(CURVES.items()):
         cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
         for between, low, high in (
             ("if calibrated", f"{key}_chance_low", f"{key}_chance_high"),

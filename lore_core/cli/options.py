@@ -147,7 +147,7 @@ _VIEW = (
         default="top-label",
         metavar="CLASS",
         help="What is calibrated: the predicted class, one class by its name, or with all every "
-        "class at once (metrics, landscape and curve).",
+        "class at once (metrics and landscape).",
     ),
     click.option(
         "--calibration-share",

@@ -25,8 +25,7 @@ from lore_core.data.number_text import (
 from lore_core.data.units import chosen_units
 from lore_core.data.weights import chosen_weights
 from lore_core.inference.simulation import NullBand
-from lore_core.inference.whole_vector import VectorBand
-from lore_core.metrics.bandwidth import BandwidthCurve, VectorCurve
+from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.catalogue import CATALOGUE, MLCE_SUPPORTED
 from lore_core.metrics.gains import MIN_OF_EACH, MIN_ROWS, LossParts, RewardParts
 from lore_core.metrics.global_metrics import counted_groups, share_interval
@@ -59,45 +58,36 @@ def nothing_done(first: str) -> str:
     return "doing nothing" if first == NoRecalibration().label else f"“{first}”"
 
 
-def conclude_bandwidths(
-    curve: BandwidthCurve | VectorCurve, chance: NullBand | VectorBand | None, *, on: str
-) -> Conclusion:
+def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: str) -> Conclusion:
     """Say at which γ local errors exceed the null band the most.
 
-    ``curve``: of the data; judged is the supported MLCE, or the average error of the whole vector.
-    ``chance``: what calibrated data with the same confidences show at the same bandwidths; None
-    where that was not simulated. ``on``: the feature map.
+    ``curve``: of the data; judged is the supported MLCE. ``chance``: what calibrated data with the
+    same confidences show at the same bandwidths; None where that was not simulated. ``on``: the
+    feature map.
 
     Where every confidence is right, at most 5 % of such sentences say that it does
     (:meth:`~lore_core.inference.simulation.NullBand.band`).
     """
-    of_vector = isinstance(curve, VectorCurve)
-    key: CurveKey = "average" if of_vector else "mlce_supported"
-    name = f"{'average error of the whole vector' if of_vector else MLCE_SUPPORTED.label} on {on}"
-    model = "a model whose every probability is right" if of_vector else "a calibrated model"
-    value = getattr(curve, key)
+    key: CurveKey = "mlce_supported"
+    name, value = f"{MLCE_SUPPORTED.label} on {on}", curve.mlce_supported
     known = np.isfinite(value)
     if chance is None or not known.any():
-        why = f"what {model} shows was not simulated"
+        why = "what a calibrated model shows was not simulated"
         if not known.any():
             why = f"no row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at any γ"
         return Conclusion(f"The {name} cannot be tested: {why}.")
     clear = known & chance.clear(key, value)
     if not clear.any():
         return Conclusion(
-            f"At no γ does the {name} exceed the null band of {model} ({known.sum()} bandwidths "
-            "tested together)."
+            f"At no γ does the {name} exceed the null band of a calibrated model ({known.sum()} "
+            "bandwidths tested together)."
         )
     most = int(np.argmax(np.where(clear, chance.excess(key, value), -np.inf)))
     low, high = (end[most] for end in chance.band(key))
-    shown = f"{points_words(value[most])} points"
-    stays = f"within {interval_words(low, high)}"
-    if of_vector:
-        shown = f"{points_words(value[most], 1)} points, less its noise"
-        stays = f"below {points_words(high, 1)} with 95 %"
     return Conclusion(
         f"The {name} exceeds the null band at {clear.sum()} of {known.sum()} bandwidths, most at "
-        f"γ = {curve.gamma[most]:.3g}: {shown}, where {model} stays {stays}.",
+        f"γ = {curve.gamma[most]:.3g}: {points_words(value[most])} points, where a calibrated "
+        f"model stays within {interval_words(low, high)}.",
         is_significant=True,
     )
 

@@ -13,10 +13,8 @@ from .simulation import (
     null_errors as null_errors,
 )
 from .whole_vector import (
-    VectorBand as VectorBand,
     VectorChance as VectorChance,
     class_table as class_table,
     describe_classes as describe_classes,
-    vector_band as vector_band,
     vector_chance as vector_chance,
 )

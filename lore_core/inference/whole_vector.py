@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import N_BINS
@@ -18,7 +18,6 @@ from lore_core.data.units import Dependence
 from lore_core.data.validation import Points, as_coordinates, check_integer
 from lore_core.inference.simulation import affordable_null_draws, drawn_means
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.metrics.bandwidth import VectorCurve, supported_summaries
 from lore_core.metrics.global_metrics import expected_calibration_error
 from lore_core.metrics.local_error import (
     VectorErrors,
@@ -27,7 +26,6 @@ from lore_core.metrics.local_error import (
     positive_root,
     scaled_bandwidth,
 )
-from lore_core.metrics.metric import CurveKey
 
 #: Chance, where all is right, of a significant row, of a significant class, and of the average.
 ALPHA = 0.05
@@ -115,10 +113,10 @@ def vector_chance(
     squared, of_class = np.empty((draws + 1, int(known.sum()))), np.empty((draws + 1, n_classes))
     squared[0], of_class[0] = errors.squared[known], errors.class_squared
     drawing = dict[str, Any](n_draws=draws, random_state=random_state, progress=progress)
-    on, done = (np.array([errors.gamma]), errors.bin_index, known[None]), 1
-    for rows, classes in _drawn_squares(dataset, z, *on, **drawing):
-        upto = done + rows.shape[2]
-        squared[done:upto], of_class[done:upto] = rows[0, known].T, classes[0]
+    done = 1
+    for rows, classes in _drawn_squares(dataset, z, errors, **drawing):
+        upto = done + len(classes)
+        squared[done:upto], of_class[done:upto] = rows[known].T, classes
         done = upto
     mean, largest = squared.mean(axis=1), squared.max(axis=1)
     scaled, most = _own_and_furthest(squared)
@@ -140,35 +138,22 @@ def vector_chance(
 
 
 def _drawn_squares(
-    dataset: Dataset,
-    z: Floats,
-    gammas: Floats,
-    groups: Ints,
-    known: Mask,
-    *,
-    by_class: bool = True,
-    **drawing: Any,
+    dataset: Dataset, z: Floats, errors: VectorErrors, **drawing: Any
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield ``squared`` (g, n, b') and ``class_squared`` (g, b', K) of b' simulated models."""
-    h = scaled_bandwidth(gammas, z.shape[1])
+    """Yield ``squared`` (n, b') and ``class_squared`` (b', K) of b' simulated models."""
+    known, groups = errors.supported(), errors.bin_index
+    h = scaled_bandwidth(np.array([errors.gamma]), z.shape[1])
     mass = laplacian_sums(z, None, np.ones(len(z)), bandwidth=h, target_groups=groups)
-    shares = [
-        own_shares(z, inside, at, groups, float(one))
-        for inside, at, one in zip(known, mass, h, strict=True)
-        if by_class
-    ]
+    share = own_shares(z, known, mass[0], groups, float(h[0]))
     p = dataset.probabilities
     if dataset.units is not None:
         seen = np.eye(dataset.n_classes)[dataset.labels]
         drawing["dependence"] = Dependence.of(p, seen, dataset.units)
     for residual, mean in drawn_means(p, z, groups, h, mass, **drawing):
         own = np.square(residual, out=residual)
-        square = np.square(mean, out=mean)
-        of_class = [
-            square[g, known[g]].mean(axis=0) - np.tensordot(share, own, 1)
-            for g, share in enumerate(shares)
-        ]
-        yield square.sum(axis=3) - own_noise(z, own, mass, groups, h), np.array(of_class)
+        square = np.square(mean, out=mean)[0]
+        of_class = square[known].mean(axis=0) - np.tensordot(share, own, 1)
+        yield square.sum(axis=2) - own_noise(z, own, mass, groups, h)[0], of_class
 
 
 def _own_and_furthest(values: Floats) -> tuple[Floats, Floats]:
@@ -192,76 +177,6 @@ def upper_level(draws: Floats) -> Floats:
 def _rank(values: Floats) -> float:
     """Return the share of values (b + 1,) that are at least as large as the first, the data's."""
     return float((values >= values[0]).mean())
-
-
-@dataclass(frozen=True, eq=False)
-class VectorBand:
-    """Curves of the whole vector over γ: the data's, and those of models that are right."""
-
-    gamma: Floats  #: (g,); bandwidths
-    #: (b + 1, g), the data first, then b draws: see
-    #: :class:`~lore_core.metrics.bandwidth.VectorCurve`.
-    mean_squared: Floats
-    largest_squared: Floats
-
-    @property
-    def n_draws(self) -> int:
-        """b, the number of draws."""
-        return len(self.mean_squared) - 1
-
-    def band(self, metric: CurveKey) -> tuple[Floats, Floats]:
-        """Return 0 and the 95 % level of whole curves of right models, (g,), perhaps NaN."""
-        mean, deviation, _, limit = self._spread(metric)
-        high = np.asarray(positive_root(mean + limit * deviation))
-        return np.where(np.isnan(high), np.nan, 0.0), high
-
-    def excess(self, metric: CurveKey, values: Floats) -> Floats:  # noqa: ARG002 -- those of the data
-        """Return how many standard deviations the data lie above the mean of all curves, (g,)."""
-        return np.asarray(self._spread(metric)[2][0])
-
-    def clear(self, metric: CurveKey, values: Floats) -> Mask:  # noqa: ARG002 -- those of the data
-        """Mask of the bandwidths where the data are above the band, shape (g,)."""
-        _, _, apart, limit = self._spread(metric)
-        return np.asarray(apart[0] > limit)
-
-    def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats, Floats]:
-        values = self.mean_squared if metric == "average" else self.largest_squared
-        mean, deviation = values.mean(axis=0), values.std(axis=0)
-        apart = np.divide(values - mean, deviation, out=np.zeros_like(values), where=deviation > 0)
-        return mean, deviation, apart, upper_level(apart[1:].max(axis=1))
-
-
-def vector_band(
-    dataset: Dataset,
-    embedding: Points,
-    curve: VectorCurve,
-    *,
-    n_draws: int = 99,
-    random_state: int = 0,
-    progress: Progress | None = None,
-) -> VectorBand:
-    """Simulate the whole vector's curve over γ for models whose every probability is right.
-
-    ``curve``: from :func:`~lore_core.metrics.bandwidth.vector_curve`. The rest: see
-    :func:`vector_chance`.
-
-    Notes
-    -----
-    Curves are measured in standard deviations of all curves, the data's among them, at each
-    bandwidth; the level is what 5 % of the draws exceed somewhere.
-    """
-    check_integer(n_draws, "n_draws", minimum=_LEAST_DRAWS)
-    drawing = dict[str, Any](n_draws=n_draws, random_state=random_state, progress=progress)
-    on = curve.gamma, curve.bin_index, curve.supported
-    parts = [(curve.mean_squared[:, None], curve.largest_squared[:, None])]
-    parts += [
-        supported_summaries(squared, curve.supported)
-        for squared, _ in _drawn_squares(
-            dataset, as_coordinates(embedding), *on, by_class=False, **drawing
-        )
-    ]
-    mean, largest = (np.concatenate(part, axis=1).T for part in zip(*parts, strict=True))
-    return VectorBand(curve.gamma, mean, largest)
 
 
 def class_table(

@@ -3,12 +3,10 @@
 from .bandwidth import (
     BandwidthCurve as BandwidthCurve,
     BandwidthSuggestion as BandwidthSuggestion,
-    VectorCurve as VectorCurve,
     bandwidth_curve as bandwidth_curve,
     default_gammas as default_gammas,
     mean_bandwidth_curve as mean_bandwidth_curve,
     suggest_bandwidth as suggest_bandwidth,
-    vector_curve as vector_curve,
 )
 from .catalogue import CATALOGUE as CATALOGUE
 from .gains import (

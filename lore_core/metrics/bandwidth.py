@@ -2,16 +2,15 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
-from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
@@ -19,14 +18,7 @@ from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, linearised, weighed
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
-from lore_core.metrics.local_error import (
-    MIN_EFFECTIVE_SIZE,
-    kernel_progress,
-    own_noise,
-    positive_root,
-    scaled_bandwidth,
-    vector_rows,
-)
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_progress, scaled_bandwidth
 from lore_core.metrics.metric import CurveKey
 
 
@@ -162,89 +154,6 @@ def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Float
     code = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
     total = np.bincount(code, weights=weighed(values, weights))
     return np.asarray((total / np.bincount(code, weights=weights))[code])
-
-
-@dataclass(frozen=True, eq=False)
-class VectorCurve:
-    """Average and largest local error of the whole vector over a grid of bandwidths."""
-
-    gamma: Floats  #: (g,); bandwidths
-    #: (g,); mean and maximum over the supported rows (NaN without) of the squared vector LCE less
-    #: its noise, below 0 where it is all noise.
-    mean_squared: Floats
-    largest_squared: Floats
-    #: (g, n); mask of the rows with ten effective neighbours or more.
-    supported: Mask = field(repr=False)
-    median_effective_size: Floats  #: (g,); median n_eff over all rows
-    bin_index: Ints = field(repr=False)  #: (n,); bin of the predicted class's confidence
-
-    @property
-    def average(self) -> Floats:
-        """Root mean square of the vector LCE, without noise, shape (g,)."""
-        return np.asarray(positive_root(self.mean_squared))
-
-    @property
-    def largest(self) -> Floats:
-        """Largest vector LCE, without noise, shape (g,)."""
-        return np.asarray(positive_root(self.largest_squared))
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.supported.shape[1])
-
-    def frame(self) -> pd.DataFrame:
-        """Return the curve as a DataFrame, one row a bandwidth."""
-        names = ("gamma", "average", "largest")
-        table = pd.DataFrame({name: getattr(self, name) for name in names})
-        n_rows = self.supported.sum(axis=1)
-        return table.assign(rows=n_rows, median_n_eff=self.median_effective_size)
-
-
-def vector_curve(
-    dataset: Dataset,
-    embedding: Points,
-    gammas: ArrayLike | None = None,
-    *,
-    n_bins: int = N_BINS,
-    binning: Binning = "equal-width",
-    progress: Progress | None = None,
-) -> VectorCurve:
-    """Average and largest local error of the whole vector for many bandwidths.
-
-    ``dataset``, ``embedding``, ``n_bins``, ``binning``, ``progress``: see
-    :func:`~lore_core.metrics.local_error.vector_errors`. ``gammas``: see :func:`bandwidth_curve`.
-    """
-    z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
-    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
-    h = scaled_bandwidth(grid, z.shape[1])
-    squared, mass, size = np.empty((3, len(grid), len(z)))
-    for b, means in means_by_bandwidth(
-        z, None, residual, bandwidth=h, target_groups=index, progress=kernel_progress(progress)
-    ):
-        squared[b] = np.square(means.mean).sum(axis=1)
-        mass[b], size[b] = means.mass, means.effective_size
-    squared -= own_noise(z, np.square(residual), mass, index, h)
-    known = size >= MIN_EFFECTIVE_SIZE
-    mean, largest = supported_summaries(squared[..., None], known)
-    return VectorCurve(
-        gamma=grid,
-        mean_squared=mean[:, 0],
-        largest_squared=largest[:, 0],
-        supported=known,
-        median_effective_size=np.median(size, axis=1),
-        bin_index=index,
-    )
-
-
-def supported_summaries(values: Floats, known: Mask) -> tuple[Floats, Floats]:
-    """Return mean and maximum of values (g, n, b) over the known rows (g, n); NaN without any."""
-    inside = known[:, :, None]
-    with np.errstate(invalid="ignore"):
-        mean = values.sum(axis=1, where=inside) / known.sum(axis=1)[:, None]
-    largest = values.max(axis=1, where=inside, initial=-np.inf)
-    largest[~known.any(axis=1)] = np.nan
-    return mean, largest
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ command's help.
 from functools import partial
 
 from lore_core.data.number_text import NATS, PERCENT, PLAIN, SIGMAS, Unit
-from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
+from lore_core.metrics.metric import Metric, OverBandwidths, RowMean
 
 MAX_GROUPWISE = "max group-wise MCE"
 #: Smaller groups do not count for maxima over groups: theirs are mostly noise.
@@ -257,22 +257,3 @@ RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.unfiltere
 RANKED_BY = (*(metric for metric in DESCRIBED if metric.proper), ECE)
 #: By key; drawn against γ.
 CURVES = {metric.curve.key: metric.curve for metric in DESCRIBED if metric.curve is not None}
-#: The same of the whole probability vector.
-VECTOR_CURVES: dict[CurveKey, OverBandwidths] = {
-    "average": OverBandwidths(
-        key="average",
-        title="Average error of the whole vector",
-        button="Average",
-        meaning="root mean square, over the rows with enough effective neighbours, of how far the "
-        "local mean of all probabilities is from that of the true classes, less its noise",
-        of="probability",
-    ),
-    "largest": OverBandwidths(
-        key="largest",
-        title="Largest error of the whole vector",
-        button="Largest",
-        meaning="how far, at most over the rows with enough effective neighbours, the local mean "
-        "of all probabilities is from that of the true classes, less its noise",
-        of="probability",
-    ),
-}

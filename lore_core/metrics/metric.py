@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 Need = Literal["probabilities", "features", "groups"]
 #: Attributes of :class:`~lore_core.inference.simulation.NullErrors` that hold a metric's draws.
 ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
-#: Attributes of :class:`~lore_core.metrics.bandwidth.BandwidthCurve` or (the last two)
-#: :class:`~lore_core.metrics.bandwidth.VectorCurve`, and keys of their null bands.
-CurveKey = Literal["mlce", "mlce_supported", "alce", "average", "largest"]
+#: Attributes of :class:`~lore_core.metrics.bandwidth.BandwidthCurve`, and keys of its null band.
+CurveKey = Literal["mlce", "mlce_supported", "alce"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class OverBandwidths:
     #: Names of the limits γ → 0 and γ → ∞; empty for none.
     at_zero: str = ""
     at_infinity: str = ""
-    of: str = "confidence"  #: What is right of every row in the null model
 
 
 @dataclass(frozen=True)

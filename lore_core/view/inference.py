@@ -4,27 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
-from lore_core.data.dataset import Dataset
-from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.data.progress import Progress
 from lore_core.inference import simulation, whole_vector
 from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
 from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at
-from lore_core.metrics.bandwidth import VectorCurve, vector_curve
 from lore_core.metrics.local_error import VectorErrors, vector_errors
 from lore_core.view.view import SumsView, View
 
 #: Simulations at most.
 _DRAWS, _DRAWS_OF_SUMS = 200, 99
-#: Of the whole vector: bandwidths of curves; simulated curves, and where rows or classes are many;
-#: rows a curve should have, and has at least.
-_VECTOR_GAMMAS = ROUND_GAMMAS[::3]
-_CURVES, _FEW_CURVES, _ENOUGH_ROWS, LEAST_ROWS = 99, 39, 5_000, 2_000
-#: Work of half a minute on two cores: sorted sweeps of columns, and pairs of rows.
-SWEEP_BUDGET, _PAIRS = 6e9, 1.6e11
 
 
 def chance_errors_of(
@@ -118,50 +108,3 @@ def vector_chance_of(
     return whole_vector.vector_chance(
         view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
     )
-
-
-def vector_curve_of(view: View, progress: Progress | None = None) -> VectorCurve:
-    """Return errors of the whole vector over γ, of rows that half a minute suffices to simulate."""
-    dataset, points = _curve_rows(view)
-    return vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins, progress=progress)
-
-
-def vector_band_of(
-    view: View, *, n_draws: int | None = None, progress: Progress | None = None
-) -> whole_vector.VectorBand:
-    """Simulate :func:`vector_curve_of` for models whose every probability is right."""
-    dataset, points = _curve_rows(view)
-    if n_draws is None:
-        enough = len(points) >= min(_ENOUGH_ROWS, len(view.evaluation))
-        n_draws = _CURVES if enough else _FEW_CURVES
-    curve = vector_curve(dataset, points, _VECTOR_GAMMAS, **view.bins)
-    return whole_vector.vector_band(
-        dataset, points, curve, n_draws=n_draws, random_state=view.seed, progress=progress
-    )
-
-
-def _curve_rows(view: View) -> tuple[Dataset, Floats]:
-    """Return the rows of curves, all or a uniform sample, and their coordinates."""
-    dataset, points = view.evaluation, view.points()
-    most = _most_rows(len(points), points.shape[1], dataset.n_classes)
-    if most == len(points):
-        return dataset, points
-    rng = np.random.default_rng(view.seed)
-    chosen = np.sort(rng.choice(len(points), size=most, replace=False))
-    return dataset.rows(chosen), points[chosen]
-
-
-def _most_rows(n_rows: int, n_dimensions: int, n_classes: int) -> int:
-    def fitting(n_draws: int) -> int:
-        columns = n_draws * (n_classes + 1) * len(_VECTOR_GAMMAS)
-        if n_dimensions > 3:
-            return int(np.sqrt(_PAIRS / columns))
-        n, power = float(n_rows), n_dimensions - 1
-        while n * np.log2(n + 2) ** power * columns > SWEEP_BUDGET:
-            n /= 1.1
-        return int(n)
-
-    enough = fitting(_CURVES)
-    if enough < min(_ENOUGH_ROWS, n_rows):
-        enough = max(fitting(_FEW_CURVES), LEAST_ROWS)
-    return min(n_rows, enough)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from lore_core.comparison import conclude_bandwidths
 from lore_core.data.defaults import TRIED_BINS
-from lore_core.data.number_text import decimal, rows_words
+from lore_core.data.number_text import decimal
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics import BandwidthSuggestion
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
@@ -16,10 +16,9 @@ from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import GAMMAS, asks_for_vector, curve_metric, in_session, view_controls
+from pages.shared.controls import GAMMAS, curve_metric, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
-from pages.shared.session import current
 from pages.shared.subgroups import small_charts
 from pages.shared.tasks import await_result, is_ready
 from pages.shared.whole import whole_curve
@@ -49,23 +48,20 @@ def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
     )
 
 
-def _curves(view: View, chance: Any, *, of_all: bool, n_rows: int) -> CurveKey:
+def _curves(view: View, chance: Any) -> CurveKey:
     """Draw local errors over γ on one map or several."""
     picture = st.container()
     left, right = st.columns([1.3, 1], vertical_alignment="bottom")
-    compared = [view.map_name]
-    if not of_all:
-        names = available_maps(view.dataset)
-        compared = left.multiselect(
-            "Feature maps",
-            [name for name in names if is_map_ready(view.dataset, name)],
-            default=compared,
-            **in_session("curves"),
-            help="t-SNE and UMAP appear here once they have been made (Data page, or Settings).",
-            max_selections=6,
-        )
-    metric = curve_metric(right, view.target)
-    rows = view.rows if n_rows == len(view.evaluation) else f"{n_rows:,} of {view.rows}"
+    names = available_maps(view.dataset)
+    compared = left.multiselect(
+        "Feature maps",
+        [name for name in names if is_map_ready(view.dataset, name)],
+        default=[view.map_name],
+        **in_session("curves"),
+        help="t-SNE and UMAP appear here once they have been made (Data page, or Settings).",
+        max_selections=6,
+    )
+    metric = curve_metric(right)
     if not compared:
         st.info("Choose at least one feature map to draw its curve.", icon=":material/show_chart:")
         return metric
@@ -75,9 +71,8 @@ def _curves(view: View, chance: Any, *, of_all: bool, n_rows: int) -> CurveKey:
         if embedding is not None:
             curves[name] = compute.curve(view.with_(maps={name: embedding}))
     null = None if chance is None or view.map_name not in curves else (view.map_name, chance)
-    chart = bandwidth_figure(
-        curves, metric=metric, rows=f"{rows}, {view.bins_in_words}", gamma=view.gamma, null=null
-    )
+    rows = f"{view.rows}, {view.bins_in_words}"
+    chart = bandwidth_figure(curves, metric=metric, rows=rows, gamma=view.gamma, null=null)
     with picture:
         show_chart(chart, "curve")
     return metric
@@ -87,8 +82,7 @@ settings = question(
     "Which bandwidth?",
     "Local errors of the evaluation rows as γ grows, for one feature map or several.",
 )
-of_all = asks_for_vector(current().dataset)
-view = view_controls(settings, shows_vector=True)
+view = view_controls(settings)
 if not view.is_local:
     end_page("pages/data/page.py", "load features on the Data page")
 
@@ -97,47 +91,36 @@ request = compute.chance_request(view)
 is_simulated = request is None or is_ready(request)
 chance = await_result(request) if request is not None and is_simulated else None
 top, curve = st.container(key="main_answer"), compute.curve(view)
-n_rows = curve.n_rows if of_all else len(view.evaluation)
-best = None if of_all else compute.suggestion(view, tuple(sorted({*TRIED_BINS, view.n_bins})))
+best = compute.suggestion(view, tuple(sorted({*TRIED_BINS, view.n_bins})))
 with top:
-    if not of_all:
-        text, button = st.columns([5, 1], vertical_alignment="center")
-        text.info(plain(_recommend(best, view)), icon=":material/tune:")
-        if best is not None:
-            button.button(
-                f"Use γ = {best.gamma:g}",
-                type="primary",
-                width="stretch",
-                on_click=st.session_state.update,
-                kwargs={"gamma": best.gamma, "bins": best.n_bins},
-                disabled=best.gamma == view.gamma and best.n_bins == view.n_bins,
-            )
+    text, button = st.columns([5, 1], vertical_alignment="center")
+    text.info(plain(_recommend(best, view)), icon=":material/tune:")
+    if best is not None:
+        button.button(
+            f"Use γ = {best.gamma:g}",
+            type="primary",
+            width="stretch",
+            on_click=st.session_state.update,
+            kwargs={"gamma": best.gamma, "bins": best.n_bins},
+            disabled=best.gamma == view.gamma and best.n_bins == view.n_bins,
+        )
     if is_simulated:
         st.markdown(plain(conclude_bandwidths(curve, chance, on=view.map_name).sentence))
     else:
         st.caption("Simulating what a calibrated model would show …")
 with st.container(key="main_picture"):
-    metric = _curves(view, chance, of_all=of_all, n_rows=n_rows)
+    metric = _curves(view, chance)
 if request is None:
     other = "Choose a 2-D map, or ask" if view.embedding.n_components > 2 else "Ask"
     st.caption(
         f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
         f"{view.map_name} at every γ would take too long. {other} for one γ on the Overview."
     )
-if of_all:
-    if n_rows < len(view.evaluation):
-        st.caption(
-            f"On {rows_words(n_rows)} drawn at random: simulating all {len(view.evaluation):,} "
-            f"with {view.dataset.n_classes:,} classes at every γ would take too long. Fewer rows "
-            "have fewer neighbours, so that narrow bandwidths show less than all rows would."
-        )
-    st.caption("A bandwidth is recommended for the top label or one class: choose it as target.")
-else:
-    # Bandwidths of the slider below, at and above the best.
-    shown = view.gamma if best is None else best.gamma
-    at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
-    ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
-    small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
+# Bandwidths of the slider below, at and above the best.
+shown = view.gamma if best is None else best.gamma
+at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
+ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
+small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
 if best is not None:
     with st.expander("How this is recommended", icon=":material/help:"):
         show_chart(
@@ -156,8 +139,7 @@ if best is not None:
             f"{ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
             f"{ECE.text(table.expected_calibration_error)} points."
         )
-if not of_all:
-    whole_curve(view, metric)
+whole_curve(view, metric)
 simulating = st.container()
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
 if request is not None and not is_simulated:

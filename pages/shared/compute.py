@@ -16,7 +16,6 @@ from lore_core.comparison.effects import compare_rewards
 from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
-from lore_core.data.dataset import ALL_CLASSES
 from lore_core.figures.browser.landscape import pack, packed_field
 from lore_core.inference import VectorChance, class_table
 from lore_core.regions.subgroups.find import SubgroupSearch
@@ -27,7 +26,7 @@ from lore_core.view.methods import Grouping, require_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
 from pages.shared.session import saved
-from pages.shared.tasks import await_result, latest
+from pages.shared.tasks import latest
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -38,7 +37,6 @@ _FEW_ROWS, _ENTRIES = 20_000, 48
 #: What a subgroup search depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
-_ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
 #: Of the worker pool: title, rough seconds a row (and method or class), parts of a view it needs.
 _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     fit_methods: ("Fitting the recalibrators", 1e-5, _FITTED),
@@ -50,8 +48,6 @@ _WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
     inference.chance_band_of: ("Simulating chance", 1.5e-4, _EVERY_GAMMA),
     inference.vector_errors_of: ("Computing local errors of every class", 2e-7, _FITTED),
     inference.vector_chance_of: ("Simulating every class", 2e-5, (*_FITTED, "seed")),
-    inference.vector_curve_of: ("Computing the curve of every class", 2.4e-6, _ANY_GAMMA),
-    inference.vector_band_of: ("Simulating curves of every class", 2.4e-4, _ANY_GAMMA),
 }
 #: Work that builds on its last result of a view alike in these parts: what is fitted stays.
 _BUILT_ON: dict[Callable[..., Any], tuple[Part, ...]] = {
@@ -133,7 +129,7 @@ def errors(view: View) -> metrics.LocalErrors:
     return map_arrays(where.errors_of(view))
 
 
-_curve = _cached(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+curve = _cached(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "maps")(
     where.suggestion_of
 )
@@ -256,17 +252,8 @@ def intervals(
     return work(methods.intervals_of, view, n_methods * len(view.dataset), **how)
 
 
-def curve(view: View) -> Any:
-    """Local errors over γ: a BandwidthCurve, of all classes a VectorCurve."""
-    if view.target == ALL_CLASSES:
-        return await_result(vector_request(inference.vector_curve_of, view))
-    return _curve(view)
-
-
 def chance_request(view: View) -> Request[Any] | None:
     """Return the work that simulates local errors over γ; None where it cannot be waited for."""
-    if view.target == ALL_CLASSES:
-        return vector_request(inference.vector_band_of, view, curve(view).n_rows)
     return work(inference.chance_band_of, view) if inference.affordable_band(view) else None
 
 
@@ -322,12 +309,9 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
-def vector_request(
-    function: Callable[..., Result], view: View, n_rows: int | None = None
-) -> Request[Result]:
-    """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
-    n_rows = len(view.evaluation) if n_rows is None else n_rows
-    return work(function, view, n_rows * view.dataset.n_classes)
+def vector_request(function: Callable[..., Result], view: View) -> Request[Result]:
+    """Return some work on the whole vector of the evaluation rows."""
+    return work(function, view, len(view.evaluation) * view.dataset.n_classes)
 
 
 @_cached(32, False, *_FITTED)

@@ -14,7 +14,7 @@ from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.figures.style import Mode
 from lore_core.metrics import ReliabilityTable
-from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS, VECTOR_CURVES
+from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
 from lore_core.reading.formats import SUFFIXES
@@ -393,19 +393,12 @@ def _chosen_map(
     return _usable(view.dataset, name)
 
 
-def curve_metric(container: DeltaGenerator, target: str | int = TOP_LABEL) -> CurveKey:
+def curve_metric(container: DeltaGenerator) -> CurveKey:
     """Choose what curves over γ show."""
-    label, key, curves = "Summary", "metric", CURVES
     about = (
         f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} effective "
         "neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, often set "
         "by a single row in an almost empty bin."
     )
-    if target == ALL_CLASSES:
-        label, key, curves = "Summary of the whole vector", "vector", VECTOR_CURVES
-        about = (
-            "Average: the root mean square of the local errors of rows with ten effective "
-            "neighbours or more. Largest: the largest of them. Both less their noise."
-        )
-    by_name = {curve.button: name for name, curve in curves.items()}
-    return by_name[one_of(label, list(by_name), **linked(key), help=about, into=container)]
+    by_name = {curve.button: name for name, curve in CURVES.items()}
+    return by_name[one_of("Summary", list(by_name), **linked("metric"), help=about, into=container)]

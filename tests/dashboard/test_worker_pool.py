@@ -19,13 +19,7 @@ from lore_core.dashboard.background_tasks import fit_methods
 from lore_core.dashboard.worker_pool import Request, Task, WorkerPool
 from lore_core.kernel_sums.schedule import limited_threads
 from lore_core.view import View
-from lore_core.view.inference import (
-    chance_band_of,
-    vector_band_of,
-    vector_chance_of,
-    vector_curve_of,
-    vector_errors_of,
-)
+from lore_core.view.inference import chance_band_of, vector_chance_of, vector_errors_of
 from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the pipe takes all")
@@ -107,7 +101,7 @@ def test_the_result_is_the_same_to_the_last_bit(view, pool):
     same(fresh, again)
     assert again.recalibrators["LoRe"].gamma == wider.gamma
     alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
-    for function in (vector_errors_of, vector_chance_of, vector_curve_of, vector_band_of):
+    for function in (vector_errors_of, vector_chance_of):
         same(function(alike), done(pool, function, view=alike).result())
 
 

@@ -161,7 +161,6 @@ OTHERWISE = {
 }
 REFUSED = {
     "estimate_gains": lambda r: comparison.estimate_gains(*halves(r)),
-    "vector_curve": lambda r: metrics.vector_curve(r, r.features, [1.0]),
     "vector_errors": lambda r: metrics.vector_errors(r, r.features),
 }
 

@@ -30,15 +30,12 @@ from lore_core.figures.pictures.picture import (
 )
 from lore_core.figures.style import method_color
 from lore_core.inference.simulation import NullBand, NullErrors
-from lore_core.inference.whole_vector import VectorBand
-from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSuggestion, VectorCurve
-from lore_core.metrics.catalogue import ALCE, CATALOGUE, CURVES, ECE, MLCE_SUPPORTED, VECTOR_CURVES
+from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSuggestion
+from lore_core.metrics.catalogue import ALCE, CATALOGUE, CURVES, ECE, MLCE_SUPPORTED
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 from lore_core.metrics.rewards import RewardCurve
 
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
-Curve = BandwidthCurve | VectorCurve
-Null = NullBand | VectorBand
 #: Steps of a distribution drawn at most; the exported table holds as many.
 _MAX_STEPS = 400
 #: Two lines closer to zero than this share of the axis leave no room on their left.
@@ -52,22 +49,23 @@ _FEW_BANDS = 4
 
 
 def bandwidth_figure(
-    curves: Mapping[str, Curve],
+    curves: Mapping[str, BandwidthCurve],
     *,
     metric: CurveKey = "mlce_supported",
     rows: str,
     gamma: float | None = None,
-    null: tuple[str, Null] | None = None,
+    null: tuple[str, NullBand] | None = None,
 ) -> Chart:
     """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
 
     ``curves``: by name; of many runs the mean in a band of one standard deviation, of sums the
-    bounds. ``metric``: "mlce_supported", "alce" or "mlce", of the whole vector "average" or
-    "largest". ``rows``: which these are, in words. ``gamma``: the bandwidth in use. ``null``: name
-    of a curve, and what calibrated data with its confidences would show, drawn as a band.
+    bounds. ``metric``: "mlce_supported", "alce" or "mlce". ``rows``: which these are, in words.
+    ``gamma``: the bandwidth in use. ``null``: name of a curve, and what calibrated data with its
+    confidences would show, drawn as a band.
     """
-    about = (CURVES | VECTOR_CURVES)[metric]
+    about = CURVES[metric]
     marks: list[Mark] = []
+    heights: list[float] = []
     tables = [item.frame().assign(curve=label) for label, item in curves.items()]
     if null is not None:
         name, chance = null
@@ -76,7 +74,6 @@ def bandwidth_figure(
         marks.append(chance_band(chance.gamma, low, high, f"if calibrated{of} (95 %)"))
         columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
         tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
-    heights = [*high] if null is not None and metric in VECTOR_CURVES else []
     alpha = 0.12 if len(curves) <= _FEW_BANDS else 0.07
     hover = "γ {x:.3g}", f"{about.title} {{y:.1f}} points", "median {0:.0f} effective neighbours"
     for position, (label, curve) in enumerate(curves.items()):
@@ -103,15 +100,17 @@ def bandwidth_figure(
     )
 
 
-def _band(curve: Curve, metric: CurveKey) -> tuple[str, Floats, Floats, Floats] | None:
+def _band(curve: BandwidthCurve, metric: CurveKey) -> tuple[str, Floats, Floats, Floats] | None:
     """Return label, bandwidths and ends of the band of a curve, if it has one."""
-    if isinstance(curve, VectorCurve) or curve.bounds is None:
+    if curve.bounds is None:
         return None
     label = "guaranteed" if curve.n_runs == 1 else "± 1 SD"
     return label, curve.gamma, *curve.bounds[metric]
 
 
-def _limits(curve: Curve, about: OverBandwidths, color: str, *, in_words: bool) -> list[Rule]:
+def _limits(
+    curve: BandwidthCurve, about: OverBandwidths, color: str, *, in_words: bool
+) -> list[Rule]:
     """Draw a stub at each side where a limit is reached."""
     sides = (
         (about.at_zero, getattr(curve, f"{about.key}_zero", math.nan), (0.0, 0.15)),
@@ -133,24 +132,23 @@ def _limits(curve: Curve, about: OverBandwidths, color: str, *, in_words: bool) 
 
 
 def _how_to_read(
-    about: OverBandwidths, curves: Mapping[str, Curve], null: tuple[str, Null] | None
+    about: OverBandwidths, curves: Mapping[str, BandwidthCurve], null: tuple[str, NullBand] | None
 ) -> str:
     left = (
         "Far left each row stands alone (its own right or wrong)"
         if about.at_zero
         else "Further left no row has so many"
     )
-    text = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike." + (
-        " Read it in between; dotted stubs are limits." if about.at_infinity else ""
-    )
-    n_runs = [of.n_runs for of in curves.values() if isinstance(of, BandwidthCurve) and of.bounds]
+    text = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike."
+    text += " Read it in between; dotted stubs are limits."
+    n_runs = [of.n_runs for of in curves.values() if of.bounds]
     if n_runs and max(n_runs) > 1:
         text += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
     elif n_runs:
         text += " Bands: guaranteed bounds of the exact curve."
     if null is not None:
         text += (
-            f" Grey: where the whole curve stays, with 95 %, if every {about.of} is right "
+            f" Grey: where the whole curve stays, with 95 %, if every confidence is right "
             f"({null[1].n_draws} simulations)."
         )
     return text
