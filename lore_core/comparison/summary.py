@@ -31,7 +31,7 @@ class Summary:
     #: In the order of the catalogue, as far as known: proper scores need probabilities, local
     #: metrics an embedding, maxima over groups their names.
     values: pd.Series
-    details: pd.Series  #: ``ECE debiased`` and others that say more but compare nothing
+    details: pd.Series  #: ``smooth ECE`` and others that say more but compare nothing
     reliability: ReliabilityTable  #: The bins behind ECE and MCE
     local: LocalErrors | None  #: The rows behind MLCE and ALCE
     n_rows: int  #: Rows measured

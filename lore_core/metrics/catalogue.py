@@ -115,12 +115,6 @@ ECE = Metric(
     measure=lambda rows: rows.reliability.expected_calibration_error,
     chance="ece",
 )
-ECE_DEBIASED = Metric(
-    name="ECE debiased",
-    explanation="The ECE less what chance adds to it.",
-    measure=lambda rows: rows.reliability.debiased_calibration_error,
-    compared=False,
-)
 SMOOTH_ECE = Metric(
     name="smooth ECE",
     explanation="The calibration error after smoothing along the confidence, without bins.",
@@ -210,7 +204,6 @@ DESCRIBED = (
     WORST_CELL,
     ALCE,
     ECE,
-    ECE_DEBIASED,
     SMOOTH_ECE,
     OBSERVED_OVER_EXPECTED,
     INTERCEPT,

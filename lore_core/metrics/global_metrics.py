@@ -49,22 +49,6 @@ class ReliabilityTable:
         return float(np.sum(mass[full] * np.abs(self.gap[full])) / mass.sum())
 
     @property
-    def debiased_calibration_error(self) -> float:
-        """ECE less what chance adds to it; may fall below 0.
-
-        Each bin's |gap| is lowered by E|N(gap, σ²)| − |gap| (folded normal), as in Kumar, Liang and
-        Ma, "Verified Uncertainty Calibration", NeurIPS 2019. About half of the bias is left.
-        """
-        full, mass = self.count > 0, self.mass
-        n, gap = self.effective_size[full], np.abs(self.gap[full])
-        # One right and one wrong row more: a bin without mistakes is not free of noise.
-        share = (self.accuracy[full] * n + 1) / (n + 2)
-        error = np.sqrt(share * (1 - share) / n)
-        folded = error * np.sqrt(2 / np.pi) * np.exp(-(gap**2) / (2 * error**2))
-        folded += gap * (1 - 2 * special.ndtr(-gap / error))
-        return float(np.sum(mass[full] * (2 * gap - folded)) / mass.sum())
-
-    @property
     def maximum_calibration_error(self) -> float:
         """Largest |gap| over the bins that hold rows."""
         return float(np.nanmax(np.abs(self.gap)))

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from markdown_pages import ROOT, python_blocks
-from scipy import stats
 
 import lore_core as lore
 from lore_core.figures import Chart
@@ -85,19 +84,3 @@ def test_notebook(tmp_path, capsys):
     assert nll["LoRe smooth"] < nll["LoRe"] < nll["No recalibration"]
     assert (tmp_path / "landscape.html").stat().st_size > 1_000_000  # opens without a network
     assert (tmp_path / "landscape.csv").stat().st_size > 1000
-
-
-def test_debiased_error_is_computed_as_written(sample):
-    c, a, _ = sample
-    total = 0.0
-    for b in range(15):
-        rows = np.minimum((c * 15).astype(int), 14) == b
-        if rows.any():
-            n, g = rows.sum(), abs(c[rows].mean() - a[rows].mean())
-            q = (a[rows].sum() + 1) / (n + 2)
-            sigma = np.sqrt(q * (1 - q) / n)
-            folded = sigma * np.sqrt(2 / np.pi) * np.exp(-(g**2) / (2 * sigma**2))
-            folded += g * (1 - 2 * stats.norm.cdf(-g / sigma))
-            total += n * (2 * g - folded)
-    found = lore.reliability_table(c, a).debiased_calibration_error
-    assert found == pytest.approx(total / len(c), rel=1e-12)

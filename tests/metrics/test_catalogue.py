@@ -28,7 +28,6 @@ def test_whatever_is_in_the_catalogue_is_measured_and_tabled():
     assert set(catalogue.CATALOGUE) - set(sure) == {
         "max cell gap",
         "max group-wise MCE",
-        "ECE debiased",
         "smooth ECE",
         "multicalibration error",
     }

@@ -109,22 +109,6 @@ def test_bad_input_is_told_in_one_sentence(c, a, message):
         lore.expected_calibration_error(c, a)
 
 
-def test_of_the_debiased_error_large_gaps_stay_and_chance_shrinks():
-    """(Its formula is checked in docs/test_code.py, as docs/method.md writes it.)"""
-    rng = np.random.default_rng(1)
-    wrong = lore.reliability_table(np.full(5000, 0.9), rng.random(5000) < 0.5)
-    ece = wrong.expected_calibration_error
-    assert wrong.debiased_calibration_error == pytest.approx(ece, abs=1e-6)
-    left, chance = [], []
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-        c = rng.uniform(0.3, 1.0, 300)
-        table = lore.reliability_table(c, rng.random(300) < c)
-        left.append(table.debiased_calibration_error)
-        chance.append(table.expected_calibration_error)
-    assert np.mean(left) < 0.65 * np.mean(chance)
-
-
 def test_a_hand_derived_case_and_limits():
     # Right 1 of 2 at 0.4, 0 of 2 at 0.6, 2 of 2 at 0.9: the first two are pooled to 1 of 4.
     found = isotonic_reliability([0.4, 0.4, 0.6, 0.6, 0.9, 0.9], [1, 0, 0, 0, 1, 1])

@@ -122,7 +122,6 @@ def metrics_of_sums(
         "NLL": sums.mean_score("NLL"),
         "Brier": sums.mean_score("Brier"),
         "ECE": table.expected_calibration_error,
-        "ECE debiased": table.debiased_calibration_error,
         "MCE": table.maximum_calibration_error,
     }
     known = {name: Bounded(of, of, of) for name, of in exact.items() if np.isfinite(of)}
