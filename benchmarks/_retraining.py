@@ -32,7 +32,6 @@ _SEARCHED: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 _N_FITS = 20
 _PARTS = ("calibration", "grouping", "both")
-_GAINS = ("recalibrated", "improved", "both")
 
 
 class Runs(Protocol):
@@ -143,9 +142,8 @@ def parts(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
         known.confidence[drawn], (rng.random(n) < q[drawn]).astype(np.float64),
         known.recalibrated[drawn], known.explained[drawn],
     )  # fmt: skip
-    ratio = float(1 / max(1 - np.median(known.confidence), 0.01))
-    losses, rewards = here.losses(), here.rewards(ratio)
-    if losses is None or rewards is None:
+    losses = here.losses()
+    if losses is None:
         return {"enough": 0.0}
     result = {"enough": 1.0}
     for part, true in _true_parts(from_, drawn).items():
@@ -159,26 +157,7 @@ def parts(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
         "less": float(losses.grouping.low > grouping),
         "both less": float(losses.both.low > calibration + grouping),
     }  # fmt: skip
-    gain, t = ratio * (q - (1 - 1 / ratio)), 1 - 1 / ratio
-    answers = {
-        "": known.confidence >= t, "recalibrated": known.recalibrated >= t,
-        "improved": known.improved >= t, "both": known.improved >= t,
-    }  # fmt: skip
-    for one, other in zip(_GAINS, ("", "recalibrated", ""), strict=True):
-        found = getattr(rewards, one)
-        true = float(np.mean(gain * (answers[one].astype(float) - answers[other])))
-        if np.isfinite(found.low):
-            result[f"reward {one}"] = float(found.low <= true <= found.high)
-        result[f"reward {one} given"] = float(np.isfinite(found.low))
-    result["reward more"] = float(rewards.at_most < _best_gain(known.confidence, gain, t) - 1e-12)
     return result
-
-
-def _best_gain(c: Floats, gain: Floats, t: float) -> float:
-    """Return what the best threshold gains over t on average over the population."""
-    order = np.argsort(c, kind="stable")
-    above = np.append(np.cumsum(gain[order][::-1])[::-1], 0.0) / len(c)
-    return float(above.max() - above[np.searchsorted(c[order], t)])
 
 
 def at_places(seed: int, name: str, planted: str) -> dict[str, float]:
@@ -213,23 +192,16 @@ def at_places(seed: int, name: str, planted: str) -> dict[str, float]:
 
 def retraining_section(run: Runs) -> str:
     """Hold what can be gained against known truth."""
-    rows, gains, n_worlds = [], [], []
+    rows, n_worlds = [], []
     for name, n, planted in _WORLDS:
         found = run.run(parts, 1000, name, n, planted)
         n_worlds.append(len(found))
-        first = [name, f"{n:,}", planted]
-        row = list(first)
+        row = [name, f"{n:,}", planted]
         for part in _PARTS:
             lean = found[f"{part} off"]
             row += [percent(found[part]), decimal(lean.mean() * 100, 3, signed=True)]
         row += [f"{found[f'{part} true'].mean() * 100:.2f}" for part in _PARTS[:2]]
         rows.append([*row, *(percent(found[item]) for item in ("more", "less", "both less"))])
-        line = list(first)
-        for gain in _GAINS:
-            given = found[f"reward {gain} given"].mean() * 100
-            covered = found.get(f"reward {gain}", pd.Series(dtype=float)).dropna()
-            line += [percent(covered) if len(covered) >= 200 else "–", f"{given:.0f}"]
-        gains.append([*line, percent(found["reward more"])])
     subgroups, n_searches = [], []
     for name, planted in _SEARCHED:
         found = run.run(at_places, 1000, name, planted)
@@ -243,7 +215,6 @@ def retraining_section(run: Runs) -> str:
     head = ["rows of", "rows", "planted"]
     losses = [*head, *(x for part in _PARTS for x in (f"{part}, cover", "off"))]
     losses += ["calibration loss", "grouping loss", "said too little", "said too much", "both"]
-    rewards = [*head, *(x for gain in _GAINS for x in (f"{gain}, cover", "given"))]
     at = ["rows of", "planted", "subgroups", "told", "said too little", "said too much"]
     return f"""## Recalibrate, or retrain?
 
@@ -257,13 +228,6 @@ Then the true losses, in points, and how often, in %, a bound is wrong: "gains a
 little), "at least" of class and features (said too much), and of both.
 
 {markdown_table(losses, rows)}
-
-Gains in reward at the ratio of costs whose threshold is the median confidence: share of the 95 %
-intervals, in %, that hold what the fitted curve, the trees beyond it and both gain on average;
-given is how often, in %, there is an interval. Too little: how often the best threshold on the
-confidence gains more than the bound.
-
-{markdown_table([*rewards, "too little"], gains)}
 
 On held-out rows of listed subgroups ({min(n_searches):,} searches a line, of 3,000 rows or all
 there are): how many subgroups, on how many of them (in %) there are rows and mistakes enough to say

@@ -140,9 +140,7 @@ def decisions(
     table = table[["method", *table.columns.drop("method")]]
     shown = stacked({name: curve.frame() for name, curve in own.items()}).set_index("method")
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
-    retraining, steps, gains = views.where.retraining_of(
-        view, wrong_cost=wrong_cost, unsure_cost=unsure_cost
-    )
+    retraining, steps = views.where.retraining_of(view)
     content = {
         **view.settings(),
         "unsure": unsure_cost,
@@ -151,7 +149,6 @@ def decisions(
         "methods": shown.to_dict(orient="index"),
         "curve": table.to_dict(orient="records"),
         "retraining": retraining,
-        "at_most": None if gains is None else gains.at_most,
         "steps": [] if steps is None else steps.reset_index().to_dict(orient="records"),
     }
     columns = {

@@ -27,7 +27,7 @@ from lore_core.data.weights import chosen_weights
 from lore_core.inference.simulation import NullBand
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.catalogue import CATALOGUE, MLCE_SUPPORTED
-from lore_core.metrics.gains import MIN_OF_EACH, MIN_ROWS, LossParts, RewardParts
+from lore_core.metrics.gains import MIN_OF_EACH, MIN_ROWS, LossParts
 from lore_core.metrics.global_metrics import counted_groups, share_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey, Metric
@@ -403,21 +403,15 @@ _SMALL = 0.001
 
 
 def conclude_retraining(
-    losses: LossParts | None,
-    rewards: RewardParts | None = None,
-    *,
-    unsure_cost: float = 1.0,
-    has_features: bool = True,
-    simple_sample: bool = True,
+    losses: LossParts | None, *, has_features: bool = True, simple_sample: bool = True
 ) -> Conclusion:
     """Say what recalibrating the confidence can gain, and what only the features can.
 
-    ``losses, rewards``: of the same rows; None where they are too few. ``unsure_cost``: the cost u
-    of being unsure, in the reader's unit. ``has_features``: whether trees saw features, or the
+    ``losses``: None where rows are too few. ``has_features``: whether trees saw features, or the
     predicted class alone. ``simple_sample``: whether rows have neither weights nor units; of
     others nothing is estimated.
 
-    "At most" and "at least" are ends of a 95 % interval (of the reward a one-sided bound).
+    "At most" and "at least" are ends of a 95 % interval.
     """
     if not simple_sample:
         return Conclusion(
@@ -444,23 +438,7 @@ def conclude_retraining(
         start = "Recalibrate: this" if helps else none
         small = "" if least == 0 else f" of {_points(_SMALL)} or more"
         text = f"{start} {removes}; no significant further gain from {by}{small} was found."
-    if rewards is not None:
-        text += f" {_of_reward(rewards, unsure_cost, by)}"
     return Conclusion(text, is_significant=finds or helps)
-
-
-def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
-    most, improved = rewards.at_most * u, rewards.improved
-    text = f"At w/u = {rewards.ratio:g} recalibrating the confidence gains at most {most:.3g} a row"
-    if math.isnan(improved.low):
-        return f"{text}; what trees on {by} gain cannot be tested on these rows."
-    if improved.low > 0:
-        value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
-        return (
-            f"{text}; trees on {by} gain {value:.3g} more than beta calibration "
-            f"(95 % CI {low:.3g} to {high:.3g})."
-        )
-    return f"{text}; trees on {by} gain nothing more that is significant."
 
 
 def retraining_in_subgroup(losses: LossParts | None) -> str:

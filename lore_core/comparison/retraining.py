@@ -11,7 +11,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import InputError
-from lore_core.metrics.gains import LossParts, RewardParts, are_enough, loss_parts, reward_parts
+from lore_core.metrics.gains import LossParts, are_enough, loss_parts
 from lore_core.recalibration.logistic import BetaCalibration
 
 #: At most so many calibration rows for the trees, and features in each split.
@@ -30,42 +30,23 @@ class GainEstimate:
     #: Trees on the features and the predicted class, of outcome − ``recalibrated``.
     explained: Floats
 
-    @property
-    def improved(self) -> Floats:
-        """Probabilities of the curve and the trees together."""
-        return np.clip(self.recalibrated + self.explained, 0.0, 1.0)
-
     def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
         """Split the squared error of ``rows`` chosen without their outcomes; None if too few."""
         c, a = self.confidence[rows], self.outcome[rows]
         parts = self.recalibrated[rows], self.explained[rows]
         return loss_parts(c, a, *parts) if are_enough(a) else None
 
-    def rewards(self, ratio: float, rows: Mask | Ints | slice = slice(None)) -> RewardParts | None:
-        """Measure gains of ``rows`` at costs w/u = ``ratio``, as :meth:`losses`."""
-        c, a = self.confidence[rows], self.outcome[rows]
-        parts = self.recalibrated[rows], self.improved[rows]
-        return reward_parts(c, a, *parts, ratio) if are_enough(a) else None
 
-
-def retraining_frame(losses: LossParts, rewards: RewardParts | None = None) -> pd.DataFrame:
+def retraining_frame(losses: LossParts) -> pd.DataFrame:
     """Return what each step gains as a table, one row a step.
 
-    ``brier, brier_low, brier_high`` (of the features a lower bound) and, given ``rewards``,
-    ``reward, reward_low, reward_high, changed`` of the fitted curve and trees.
+    ``brier, brier_low, brier_high`` (of the features a lower bound).
     """
-    columns: dict[str, tuple[Any, ...]] = {
-        "brier": (losses.calibration, losses.grouping, losses.both)
-    }
-    if rewards is not None:
-        columns["reward"] = (rewards.recalibrated, rewards.improved, rewards.both)
-    table = pd.DataFrame(index=pd.Index(STEPS, name="step"))
-    for name, parts in columns.items():
-        for suffix, end in (("", "value"), ("_low", "low"), ("_high", "high")):
-            table[f"{name}{suffix}"] = [getattr(part, end) for part in parts]
-    if rewards is not None:
-        table["changed"] = [gain.changed for gain in columns["reward"]]
-    return table
+    gains = [
+        (of.value, of.low, of.high) for of in (losses.calibration, losses.grouping, losses.both)
+    ]
+    index = pd.Index(STEPS, name="step")
+    return pd.DataFrame(gains, index, columns=["brier", "brier_low", "brier_high"])
 
 
 def estimate_gains(

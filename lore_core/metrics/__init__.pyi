@@ -9,12 +9,7 @@ from .bandwidth import (
     suggest_bandwidth as suggest_bandwidth,
 )
 from .catalogue import CATALOGUE as CATALOGUE
-from .gains import (
-    LossParts as LossParts,
-    RewardParts as RewardParts,
-    loss_parts as loss_parts,
-    reward_parts as reward_parts,
-)
+from .gains import LossParts as LossParts, loss_parts as loss_parts
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
     expected_calibration_error as expected_calibration_error,

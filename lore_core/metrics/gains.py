@@ -1,23 +1,15 @@
-"""Gains of squared error and reward by recalibration and by features, after Perez-Lebel et al."""
+"""Gains of squared error by recalibration and by features, after Perez-Lebel et al."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.validation import (
-    InputError,
-    as_confidence,
-    as_rows,
-    check_finite,
-    check_lengths,
-)
+from lore_core.data.validation import as_confidence, as_rows, check_finite, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
-from lore_core.metrics.means import joint_intervals
 
 #: Least rows, and right and wrong ones among them.
 MIN_ROWS, MIN_OF_EACH = 50, 10
@@ -27,14 +19,11 @@ _MOST_BINS, _MOST_PARTS, _PART_ROWS = 15, 4, 25
 
 @dataclass(frozen=True)
 class Gain:
-    """A mean gain a row with its 95 % interval; below 0 that of a squared error is noise."""
+    """A mean gain a row with its 95 % interval; below 0 it is noise."""
 
     value: float
-    #: NaN where too few rows are answered otherwise to tell.
     low: float
     high: float
-    #: Of a reward: share of the rows that only one of the two answers.
-    changed: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -180,96 +169,3 @@ def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
         code[rows] = first + part
         first += len(found)
     return code
-
-
-#: Thresholds tried, and draws behind the bound on the best of them.
-_LEVELS, _DRAWS = 40, 2000
-#: Least expected right, or wrong, rows answered otherwise for an interval.
-_MIN_EXPECTED = 5
-
-
-@dataclass(frozen=True)
-class RewardParts:
-    """Rewards a row, in units of the cost u of being unsure, at one ratio of costs."""
-
-    ratio: float  #: w/u
-    #: Bound on the gain of another threshold on the confidence, and so of any recalibration that
-    #: keeps its order (one-sided, 95 %).
-    at_most: float
-    recalibrated: Gain  #: The curve learnt on other rows, over the confidence
-    improved: Gain  #: The model learnt on other rows, over that curve
-    both: Gain  #: That model over the confidence
-
-
-def reward_parts(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    recalibrated: ArrayLike,
-    improved: ArrayLike,
-    ratio: float,
-) -> RewardParts:
-    """Measure what a recalibrated confidence and a model of the features gain at given costs.
-
-    Every row counts once: there are no weights.
-
-    ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes 0 or 1. ``recalibrated``,
-    ``improved`` (n,): a function of the confidence, and a model's probability of being right from
-    the features, both in [0, 1] and learnt on *other* rows. ``ratio``: w/u ≥ 1: a wrong answer
-    costs so many times what "unsure" costs.
-
-    Notes
-    -----
-    See docs/method.md ("Recalibrate, or retrain?"). The best possible recalibration and model gain
-    at least as much as the fitted two (Perez-Lebel et al., "Decision from suboptimal classifiers",
-    AISTATS 2025, section 3).
-    """
-    c, a = as_rows(confidence, outcome)
-    g, f = as_confidence(recalibrated, "recalibrated"), as_confidence(improved, "improved")
-    check_lengths(confidence=c, recalibrated=g, improved=f)
-    if not (np.isfinite(ratio) and ratio >= 1):
-        raise InputError(f"'ratio' must be finite and at least 1 (w ≥ u); got {ratio:g}.")
-    t = 1 - 1 / ratio
-    value = ratio * (a - t)
-    answers = {"c": c >= t, "g": g >= t, "f": f >= t}
-
-    def gain(one: str, other: str) -> Gain:
-        apart = answers[one].astype(np.float64) - answers[other]
-        changed = apart != 0
-        found = joint_intervals(pd.DataFrame({"gain": value * apart})).iloc[0]
-        right = g[changed].sum()
-        if min(right, changed.sum() - right) < _MIN_EXPECTED:
-            found[["low", "high"]] = np.nan
-        mean, low, high = (float(found[name]) for name in ("difference", "low", "high"))
-        return Gain(mean, low, high, float(changed.mean()))
-
-    return RewardParts(
-        ratio=float(ratio),
-        at_most=_bound_of_gain(c, value, t),
-        recalibrated=gain("g", "c"),
-        improved=gain("f", "g"),
-        both=gain("f", "c"),
-    )
-
-
-def _bound_of_gain(c: Floats, value: Floats, t: float) -> float:
-    """Bound the gain of the best threshold on the confidence."""
-    n = len(c)
-    edges = np.unique([t, *np.quantile(c, np.arange(1, _LEVELS) / _LEVELS)])
-    level = np.searchsorted(edges, c, side="right")
-    size = len(edges) + 1
-    total = np.bincount(level, value, size) / n
-    square = np.bincount(level, value**2, size) / n**2
-    at = int(np.searchsorted(edges, t)) + 1
-    rng = np.random.default_rng(0)
-    drawn = rng.normal(size=(_DRAWS, size)) * np.sqrt(square)
-
-    def sums(of: Floats) -> Floats:
-        down = np.cumsum(of[..., :at][..., ::-1], axis=-1)
-        return np.concatenate([down, -np.cumsum(of[..., at:], axis=-1)], axis=-1)
-
-    error = np.sqrt(np.concatenate([np.cumsum(square[:at][::-1]), np.cumsum(square[at:])]))
-    some = error > 0
-    if not some.any():
-        return 0.0
-    reach = np.quantile((sums(drawn)[:, some] / error[some]).max(axis=1), 0.95)
-    return float(max((sums(total)[some] + reach * error[some]).max(), 0.0))

@@ -312,9 +312,7 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     view = findings.view
     if view.calibration is not None or not view.dataset.is_simple_sample:
         known = findings.gains if view.target == TOP_LABEL else None
-        findings.retraining_sentence, findings.retraining, _ = where.retraining_of(
-            view, wrong_cost=settings.wrong_cost, unsure_cost=settings.unsure_cost, known=known
-        )
+        findings.retraining_sentence, findings.retraining = where.retraining_of(view, known)
 
 
 #: Of each part: its name in ``Findings.missing``, what is said while it is computed, its share of

@@ -16,7 +16,6 @@ from lore_core.embedding.result import Embedding
 from lore_core.kernel_sums import laplacian_means
 from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
 from lore_core.metrics import bandwidth, local_error
-from lore_core.metrics.gains import RewardParts
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
@@ -196,22 +195,16 @@ def retraining_words(subgroup: Subgroup, known: GainEstimate | None) -> str:
     return "" if known is None else retraining_in_subgroup(known.losses(subgroup.held_out))
 
 
-def retraining_of(
-    view: View, *, wrong_cost: float, unsure_cost: float, known: GainEstimate | None = None
-) -> tuple[str, pd.DataFrame | None, RewardParts | None]:
-    """Say whether to recalibrate or retrain; what each step gains, also in rewards, if known."""
+def retraining_of(view: View, known: GainEstimate | None = None) -> tuple[str, pd.DataFrame | None]:
+    """Say whether to recalibrate or retrain, and what each step gains."""
     known = gains_of(view.with_(target=TOP_LABEL)) if known is None else known
     losses = None if known is None else known.losses()
-    rewards = None if known is None else known.rewards(wrong_cost / unsure_cost)
     conclusion = conclude_retraining(
         losses,
-        rewards,
-        unsure_cost=unsure_cost,
         has_features=view.dataset.features is not None,
         simple_sample=view.dataset.is_simple_sample,
     )
-    steps = None if losses is None else retraining_frame(losses, rewards)
-    return conclusion.sentence, steps, rewards
+    return conclusion.sentence, None if losses is None else retraining_frame(losses)
 
 
 def outlines_of(

@@ -11,10 +11,10 @@ from lore_core.comparison import conclude_retraining, retraining_frame
 from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
+from lore_core.data.number_text import HUNDREDTHS, Unit, rows_words
 from lore_core.figures import reward_figure, risk_figure
 from lore_core.metrics import RewardCurve, describe_rewards
-from lore_core.metrics.gains import LossParts, RewardParts
+from lore_core.metrics.gains import LossParts
 from lore_core.view.methods import ABOUT_ABSTENTION, abstention_of, group_columns, group_masks
 from pages.shared import compute
 from pages.shared.cells import estimates, in_hundredths, share_column
@@ -48,20 +48,16 @@ def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None
     )
 
 
-def _show_steps(losses: LossParts, gains: RewardParts, who: str) -> None:
+def _show_steps(losses: LossParts, who: str) -> None:
     """List what recalibration and what a better model would gain."""
-    steps = retraining_frame(losses, gains)
-    columns = {
-        "Brier score, points": estimates(steps, "brier", Unit("points", HUNDREDTHS, 2)),
-        "reward a row, in u": estimates(steps, "reward", PLAIN, signed=True),
-        "answered otherwise": steps["changed"].map(percent),
-    }
+    steps = retraining_frame(losses)
+    columns = {"Brier score, points": estimates(steps, "brier", Unit("points", HUNDREDTHS, 2))}
     table = pd.DataFrame(columns, index=steps.index)
     st.dataframe(table, height="content", key="retraining")
     st.caption(
         f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
         "what recalibrating could remove, and what class and features would remove beyond that, at "
-        "least. Reward: what beta calibration and trees fitted on the calibration rows gain here."
+        "least."
     )
 
 
@@ -118,16 +114,10 @@ best = next((name for name in result.ranking if name != first), None)
 drawn = [name for name in curves if name in (first, "Temperature scaling", best)]
 sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
 known = await_result(gaining)
-losses, gains = (
-    (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
-)
-known_about: dict[str, Any] = {
-    "unsure_cost": unsure,
-    "has_features": evaluation.features is not None,
-    "simple_sample": evaluation.is_simple_sample,
-}
-conclusion = conclude_retraining(losses, **known_about).sentence
-at_costs = conclude_retraining(losses, gains, **known_about).sentence.removeprefix(conclusion)
+losses = None if known is None else known.losses(inside)
+conclusion = conclude_retraining(
+    losses, has_features=evaluation.features is not None, simple_sample=evaluation.is_simple_sample
+).sentence
 answer.info(f"**{plain(sentence)}**  \n{plain(conclusion)}", icon=":material/balance:")
 with picture:
     show_chart(
@@ -146,9 +136,8 @@ def _steps() -> None:
         st.caption("Bounds on held-out rows of the subgroup.")
     elif losses is None:
         st.caption("The rows are too few to estimate it.")
-    elif gains is not None:
-        _show_steps(losses, gains, who)
-        st.caption(plain(at_costs.strip()))
+    else:
+        _show_steps(losses, who)
 
 
 def _abstain() -> None:

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import lore_core as lore
 from lore_core.comparison import estimate_gains
 from lore_core.data.dataset import Dataset
-from lore_core.metrics import loss_parts, reward_curve, reward_parts
+from lore_core.metrics import loss_parts
 from lore_core.metrics.gains import cells_of
 
 
@@ -78,29 +77,3 @@ def test_what_is_planted_is_what_is_said(planted, calibration, grouping):
     assert found.grouping.low <= grouping
     assert (found.grouping.low > 0.5 * grouping) == (grouping > 0)
     assert known.losses(slice(40)) is None
-
-
-def test_gains_of_reward_are_differences_of_rewards_and_the_bound_is_above_every_threshold():
-    known = estimate_gains(world(4, gap=0.1, side=0.2), world(5, gap=0.1, side=0.2), target=1)
-    c, a, g, f = known.confidence, known.outcome, known.recalibrated, known.improved
-    parts = reward_parts(c, a, g, f, 4.0)
-    reward = {k: reward_curve(p, a, [4.0]).reward[0] for k, p in zip("cgf", (c, g, f), strict=True)}
-    assert parts.recalibrated.value == pytest.approx(reward["g"] - reward["c"])
-    assert parts.improved.value == pytest.approx(reward["f"] - reward["g"])
-    assert parts.both.value == pytest.approx(reward["f"] - reward["c"])
-    assert parts.improved.low > 0
-    value, first = 4 * (a - 0.75), c >= 0.75
-    best = max(np.mean(value * ((c >= s) * 1.0 - first)) for s in np.quantile(c, np.linspace(0, 1)))
-    assert best < parts.at_most < best + 0.15
-
-
-def test_too_few_changed_answers_have_no_interval():
-    c = np.linspace(0.6, 0.8, 400)
-    a = np.resize([1.0, 0.0, 1.0], 400)
-    moved = np.where(np.arange(400) < 6, 0.9, c)
-    found = reward_parts(c, a, c, moved, 10.0)
-    assert found.recalibrated.changed == 0
-    assert np.isnan(found.recalibrated.low)
-    assert np.isnan(found.improved.low)
-    with pytest.raises(lore.InputError, match="'ratio' must be finite and at least 1"):
-        reward_parts(c, a, c, moved, 0.5)
