@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,7 +24,7 @@ from lore_core.cli.output import (
     text_table,
 )
 from lore_core.cli.subgroups import described, output_of_classes, subgroups_text
-from lore_core.data.atomic_files import replaced_at_once, write_bytes
+from lore_core.data.atomic_files import write_bytes
 from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS
@@ -241,8 +239,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @view_command(
     "lore check demo --max-ece 5 --max-subgroup 20",
-    "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
-    "--junit checks.xml",
+    "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3",
 )
 @_limit_options
 @click.option(
@@ -253,7 +250,6 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Largest gap, in points, of any subgroup of `lore subgroups`.",
 )
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
-@click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
 @draws_option("intervals")
 @results()
 def check(
@@ -261,7 +257,6 @@ def check(
     *,
     max_subgroup: float | None,
     strict: bool,
-    junit: str | None,
     draws: int | None,
     progress: Progress,
     **limits: float | None,
@@ -284,7 +279,6 @@ def check(
     }
     if not wanted and max_subgroup is None:
         raise InputError("a limit must be given, such as --max-ece 5 or --max-subgroup 10.")
-    path = None if junit is None else output_path(junit, (".xml",), "--junit")
     view = source.open_view(given, progress)
     tables = []
     if wanted:
@@ -295,8 +289,6 @@ def check(
         tables.append(check_subgroups(found, max_subgroup / HUNDREDTHS))
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
-    if path is not None:
-        _write_junit(path, view.dataset.name, table.assign(failed=failed))
     content = {**view.settings(), "strict": strict, "checks": table.to_dict(orient="records")}
     sentence = f"{int(failed.sum())} of {len(table)} limits exceeded"
     if (table["result"] == "not sure").any() and not strict:
@@ -317,30 +309,3 @@ def _as_text(table: Table) -> str:
             "result": list(table["result"]),
         }
     )
-
-
-def _sentence(row: Mapping[Any, Any]) -> str:
-    metric = _CHECKED[row["check"]]
-    if not math.isfinite(row["value"]):
-        return f"{metric.words}: none is significant"
-    ends = metric.interval_text(row["low"], row["high"])
-    measured = metric.text_alone(row["value"]) + (f" (95 % CI {ends})" if ends else "")
-    where = f", {row['where']}" if row["where"] else ""
-    return f"{metric.words} is {measured}, limit {metric.text(row['limit'])}{where}"
-
-
-def _write_junit(path: Path, name: str, table: Table) -> None:
-    """Write checks as JUnit XML for continuous integration."""
-    from xml.etree import ElementTree
-
-    n_failed = str(int(table["failed"].sum()))
-    suite = ElementTree.Element("testsuite", name=name, tests=str(len(table)), failures=n_failed)
-    for row in table.to_dict(orient="records"):
-        case = ElementTree.SubElement(suite, "testcase", classname="lore.check", name=row["check"])
-        if row["failed"]:
-            ElementTree.SubElement(case, "failure", message=f"{row['result']}: {_sentence(row)}")
-        else:
-            ElementTree.SubElement(case, "system-out").text = f"{row['result']}: {_sentence(row)}"
-    ElementTree.indent(suite)
-    with replaced_at_once(path) as part:
-        ElementTree.ElementTree(suite).write(part, encoding="utf-8", xml_declaration=True)

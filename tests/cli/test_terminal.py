@@ -5,7 +5,6 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -241,15 +240,9 @@ def test_jobs_limit_the_threads_until_the_command_ends(file, monkeypatch, capsys
     assert thread_count(None) == before
 
 
-def test_a_check_fails_with_its_own_code_and_says_so_in_junit(file, tmp_path, capsys):
-    path = tmp_path / "checks.xml"
-    limits = ["--max-ece", "90", "--max-subgroup", "1", "--junit", str(path)]
-    assert main(["check", file, *limits]) == 3
+def test_a_check_fails_with_its_own_code(file, capsys):
+    assert main(["check", file, "--max-ece", "90", "--max-subgroup", "1"]) == 3
     said = capsys.readouterr().out
     assert re.search(r"worst subgroup, points +1.0 .* exceeded\n", said)
     assert "1 of 2 limits exceeded" in said
-    suite = ElementTree.parse(path).getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    (failure,) = suite.iter("failure")
-    assert failure.get("message").startswith("exceeded: worst subgroup is ")
     assert main(["check", file, "--max-ece", "90"]) == 0
