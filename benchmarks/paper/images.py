@@ -246,4 +246,4 @@ def _reward(
 
 def _reward_chart(rewards: dict[str, lore.metrics.RewardCurve], rows: str) -> Chart:
     shown = {"LoRe" if label == pub.LORE_TSNE else label: curve for label, curve in rewards.items()}
-    return replace(reward_figure(shown, rows=rows, baseline=pub.NONE), height=520)
+    return replace(reward_figure(shown, rows=rows), height=520)

@@ -158,9 +158,7 @@ def decisions(
         "gain": [decimal(gain, 3, signed=True) for gain in shown["gain"]],
         "95 %": interval_texts(shown["gain_low"], shown["gain_high"], PLAIN, signed=True),
     }
-    chart = figures.reward_figure(
-        curves, rows=view.rows, baseline=first, ratio=ratio if 1 <= ratio <= 100 else None
-    )
+    chart = figures.reward_figure(curves, rows=view.rows, ratio=ratio)
     rows = f"{view.dataset.name}: {view.rows}; gains are over {first}."
     return Output(content, table, [sentence, text_table(columns), rows, retraining], chart=chart)
 

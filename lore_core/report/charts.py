@@ -76,12 +76,7 @@ def report_charts(
         by = f"{findings.group_column}, {rows}"
         charts["groups"] = figures.group_figure(findings.group_reports, rows=by)
     ratio = settings.wrong_cost / settings.unsure_cost
-    charts["decisions"] = figures.reward_figure(
-        findings.rewards,
-        rows=rows,
-        baseline=next(iter(findings.rewards)),
-        ratio=ratio if 1 <= ratio <= 100 else None,
-    )
+    charts["decisions"] = figures.reward_figure(findings.rewards, rows=rows, ratio=ratio)
     return with_basis(findings.view, charts)
 
 

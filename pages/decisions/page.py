@@ -124,8 +124,7 @@ with picture:
         reward_figure(
             {name: curves[name] for name in drawn},
             rows=f"{who}, {int(inside.sum()):,} evaluation rows",
-            baseline=first,
-            ratio=ratio if 1 <= ratio <= 100 else None,
+            ratio=ratio,
         ),
         "reward",
     )

@@ -112,7 +112,7 @@ def charts(dataset, table, errors, field, curves, points, runs):
         "bandwidth": draw.bandwidth_figure(curves, gamma=0.2, **look),
         "suggestion": draw.suggestion_figure(best, **look),
         "groups": draw.group_figure(reports, **look),
-        "rewards": draw.reward_figure(rewards, baseline=NASTY[0], **look),
+        "rewards": draw.reward_figure(rewards, **look),
         "risk": draw.risk_figure(
             risks, {k: answer_threshold(risks[k], 0.5) for k in risks}, **look
         ),

@@ -46,7 +46,7 @@ def test_rewards(grouped):
         "No recalibration": reward_curve(c, a),
         "<i>odd</i>": reward_curve(c**2, a, baseline=c),
     }
-    chart = reward_figure(curves, rows="rows", baseline="No recalibration", ratio=10.0)
+    chart = reward_figure(curves, rows="rows", ratio=10.0)
     traces = [trace for trace in chart.figure.data if trace.mode == "lines"]
     lines = [trace for trace in traces if trace.customdata is not None]
     np.testing.assert_allclose(lines[1].y, curves["<i>odd</i>"].gain)

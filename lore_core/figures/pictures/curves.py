@@ -281,13 +281,14 @@ def cdf_figure(
 
 
 def reward_figure(
-    curves: Mapping[str, RewardCurve], *, rows: str, baseline: str, ratio: float | None = None
+    curves: Mapping[str, RewardCurve], *, rows: str, ratio: float | None = None
 ) -> Chart:
-    """Gain over the baseline against the cost ratio, above the share of rows answered.
+    """Gain over the first method against the cost ratio, above the share of rows answered.
 
-    ``curves``: by method. ``rows``: which these are, in words. ``baseline``: the method the others
-    are compared with. ``ratio``: the reader's own cost ratio.
+    ``curves``: by method. ``rows``: which these are, in words. ``ratio``: the reader's own cost
+    ratio, marked from 1 to 100.
     """
+    baseline = next(iter(curves))
     gains: list[Mark] = []
     answers: list[Mark] = []
     for position, (label, curve) in enumerate(curves.items()):
@@ -300,7 +301,7 @@ def reward_figure(
         share = ("answers {y:.1f} % of the rows",)
         answers += labelled_line(label, color, at, curve.answered, share, width=1.8, listed=False)
     gains.append(Rule(0.0, Tint("quiet"), level=True))
-    if ratio is not None:
+    if ratio is not None and 1 <= ratio <= 100:
         gains.append(value_marker(ratio, f"your w/u = {ratio:g}"))
         answers.append(value_marker(ratio, ""))
     cost = "cost of wrong ÷ cost of unsure"
