@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
 import lore_core as lore
-from lore_core import mergeable
 from lore_core.cli import source
 from lore_core.cli.options import SHARE, column_option, examples, number_option, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
@@ -45,7 +43,7 @@ class FitOptions:
         "lore recalibrate --describe m.lore",
     )
 )
-@click.argument("sources", nargs=-1, metavar="[FILE]...")
+@click.argument("file", required=False, metavar="[FILE]")
 @click.option("--model", metavar="M.LORE", help="A saved recalibrator to apply.")
 @click.option(
     "--fit",
@@ -88,13 +86,7 @@ class FitOptions:
 @click.option(
     "--describe", metavar="M.LORE", help="List what a saved recalibrator holds, and nothing else."
 )
-@click.option(
-    "-o",
-    "--out",
-    metavar="OUT",
-    help="Where to write FILE, recalibrated; of several a directory, where what is there already "
-    "is not made again.",
-)
+@click.option("-o", "--out", metavar="OUT", help="Where to write FILE, recalibrated.")
 @number_option(
     "--fit-rows",
     minimum=100,
@@ -102,7 +94,6 @@ class FitOptions:
     help="Of Parquet files with more than 2,000,000 rows: fit on so many calibration rows, drawn "
     "uniformly at random.",
 )
-@number_option("--workers", "n_workers", default=1, help="FILEs recalibrated at a time.")
 @click.option(
     "--suffix",
     default="",
@@ -120,24 +111,21 @@ class FitOptions:
 @options_as(FitOptions, "fit")
 def recalibrate(
     *,
-    sources: tuple[str, ...],
+    file: str | None,
     model: str | None,
     fit: FitOptions,
     save: str | None,
     describe: str | None,
     out: str | None,
-    n_workers: int,
     suffix: str,
 ) -> None:
     """Fit a recalibrator and save it, apply a saved one to FILE, or list what it holds.
 
     FILE is .parquet or .csv of any length, with the columns p_<class> and the features. It is
     read in chunks; OUT has the same rows and columns and is written as a whole or not at all.
-    Several FILEs, or a pattern in quotes, are Parquet and become files of the same names in the
-    directory OUT; start an interrupted run again to resume it.
     """
     from lore_core.shipping import describe as contents_of
-    from lore_core.shipping.files import recalibrate_file, recalibrate_files
+    from lore_core.shipping.files import recalibrate_file
 
     if describe is not None:
         contents = contents_of(describe)
@@ -148,20 +136,15 @@ def recalibrate(
         raise InputError(
             "one of '--model' and '--fit' must be given: a saved recalibrator, or data to fit on."
         )
-    if (not sources) != (out is None):
+    if (file is None) != (out is None):
         raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
-    if fit.data and save is None and not sources:
+    if fit.data and save is None and file is None:
         raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is saved.")
     if model is not None and (save is not None or fit.without_rows or fit.risk is not None):
         raise InputError(
             "'--save', '--without-rows' and '--risk' go with '--fit'; '--model' is saved already."
         )
-    files = _parquet_sources(sources)
-    if files and fit.data and save is None:
-        raise InputError("'--fit' needs '--save' where several files are recalibrated.")
-    target = None
-    if out is not None and not files:
-        target = output_path(out, (".parquet", ".csv"))
+    target = None if out is None else output_path(out, (".parquet", ".csv"))
     fitted: Any = model
     if fit.data:
         model_file = None if save is None else output_path(save, (".lore",), "--save")
@@ -169,32 +152,11 @@ def recalibrate(
         if model_file is not None:
             fitted.save(model_file)
             say(f"Saved to {model_file}: {contents_of(model_file).sentence}")
-    if out is None:
+    if file is None or target is None:
         return
     with Progress() as report:
-        options: Any = {"suffix": suffix, "progress": report}
-        if target is None:
-            if Path(out).suffix:
-                raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
-            file = model or save or ""
-            made = recalibrate_files(file, files, out, n_workers=n_workers, **options)
-            done = f"Recalibrated {sum(made):,} rows into {len(made)} files in {out}"
-            n_kept = len(files) - len(made)
-            done += f"; {n_kept} were there." if n_kept else "."
-        else:
-            rows = recalibrate_file(fitted, Path(sources[0]), target, **options)
-            done = f"Recalibrated {rows:,} rows into {target}."
-    say(done)
-
-
-def _parquet_sources(sources: tuple[str, ...]) -> list[Path]:
-    only = Path(sources[0]).expanduser() if len(sources) == 1 else None
-    if not sources or (only and (only.is_file() or only.suffix.lower() == ".csv")):
-        return []
-    files = mergeable.parquet_files(sources)
-    if not files:
-        raise InputError("several FILEs must be .parquet; recalibrate others one at a time.")
-    return [] if only and not files[0].exists() else files
+        rows = recalibrate_file(fitted, file, target, suffix=suffix, progress=report)
+    say(f"Recalibrated {rows:,} rows into {target}.")
 
 
 def _fit(options: FitOptions) -> lore.Recalibrator:

@@ -1,15 +1,11 @@
-"""Files through a saved recalibrator: in chunks, several at a time."""
+"""Files through a saved recalibrator, in chunks."""
 
 import csv
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -22,16 +18,13 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
-from lore_core.data.progress import Cancelled, Progress, tell
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_finite, check_integer, check_rows, repeated
-from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
 
 _CONFIDENCE, _PREDICTION, _ABSTAIN = "confidence", "prediction", "abstain"
-#: Key of a file's metadata that says what it was made of.
-_MADE_OF = "lore_lens_recalibrated"
 #: How a CSV is read, so that other columns are copied unchanged.
 _AS_TEXT: Any = {"dtype": str, "na_filter": False, "index_col": False, "encoding": "utf-8-sig"}
 #: Names for P(second class) where that is the only column.
@@ -55,7 +48,6 @@ def recalibrate_file(
     *,
     chunk_rows: int = 50_000,
     suffix: str = "",
-    metadata: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Recalibrate the probabilities in a file; memory does not grow with its length.
@@ -66,8 +58,8 @@ def recalibrate_file(
     needs. ``prediction`` is optional beside ``p_<class>``. ``target``: where to, of the same kind;
     an existing file is replaced at the end, or stays if anything fails. ``chunk_rows``: rows in
     memory at a time. ``suffix``: added to the new columns ``p_<class>`` and ``confidence``; without
-    one they replace the old. ``metadata``: for a Parquet file. ``progress``: called with the share
-    done and a short message; may raise to stop.
+    one they replace the old. ``progress``: called with the share done and a short message; may
+    raise to stop.
 
     Returns the rows written; order and all other columns are those of ``source``. The predicted
     class stays, even where another one becomes more probable; a column ``prediction`` is added
@@ -102,9 +94,7 @@ def recalibrate_file(
                 rows.to_csv(part, sep=separator, index=False, mode="a", header=not done)
             else:
                 if writer is None:
-                    about = chunk.schema.metadata or {}
-                    schema = chunk.schema.with_metadata({**about, **(metadata or {})})
-                    writer = stack.enter_context(pa.parquet.ParquetWriter(part, schema))
+                    writer = stack.enter_context(pa.parquet.ParquetWriter(part, chunk.schema))
                 writer.write_table(chunk)
             done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
@@ -199,85 +189,6 @@ def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
     return codes
 
 
-def recalibrate_files(
-    model: str | Path,
-    sources: Sequence[Path],
-    directory: str | Path,
-    *,
-    n_workers: int = 1,
-    chunk_rows: int = 50_000,
-    suffix: str = "",
-    progress: Progress | None = None,
-) -> list[int]:
-    """Recalibrate Parquet files, no two of one name, into files of the same names in a directory.
-
-    A file made of the same source, model and ``suffix`` is kept, another replaced. Returns the rows
-    of each file written now. ``n_workers``: files at a time, a thread each. Raises InputError,
-    naming the file; files that were finished stay.
-    """
-    place = Path(directory).expanduser()
-    for twice in repeated(path.name for path in sources):
-        raise InputError(f"two of the files are called '{twice}'. Rename one.")
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        content = Path(model).expanduser().read_bytes()
-    except OSError as error:
-        raise InputError(f"'{error.filename}' cannot be used: {error.strerror}.") from error
-    of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
-    made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
-    left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
-    predictor, sizes = Predictor.load(content), [path.stat().st_size for path in sources]
-    shares = {path: float(path not in left) for path in sources}
-    lock, stopped = Lock(), Event()
-
-    def report(path: Path, share: float, _: str = "") -> None:
-        if stopped.is_set():
-            raise Cancelled
-        with lock:
-            shares[path] = share
-            known = [*shares.values()]
-            text = f"{known.count(1.0):,} of {len(known):,} files recalibrated"
-            tell(progress, float(np.average(known, weights=sizes)), text)
-
-    # (Kernel sums release the interpreter's lock: threads are as fast, and share the model.)
-    each = max(1, thread_count(None) // n_workers)
-    with limited_threads(each), ThreadPoolExecutor(n_workers) as pool:
-        try:
-            writing = [
-                pool.submit(
-                    recalibrate_file,
-                    predictor,
-                    path,
-                    place / path.name,
-                    chunk_rows=chunk_rows,
-                    suffix=suffix,
-                    metadata={_MADE_OF: made_of[path]},
-                    progress=partial(report, path),
-                )
-                for path in left
-            ]
-            return [future.result() for future in as_completed(writing)]
-        finally:
-            stopped.set()
-
-
-def _stamp(path: Path) -> str:
-    """Return size and time of a file; InputError if there is none."""
-    try:
-        about = path.stat()
-    except OSError as error:
-        raise InputError(f"'{path.name}' must be a file that exists; there is none.") from error
-    return f"{about.st_size} {about.st_mtime_ns}"
-
-
-def _made_of(path: Path) -> str | None:
-    try:
-        about = pa.parquet.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowException):
-        return None
-    return str(about.get(_MADE_OF.encode(), b""), "ascii", "replace")
-
-
 def _chunks(path: Path, separator: str, size: int) -> Iterator[tuple[pa.Table, float]]:
     """Yield tables of ``size`` rows of a CSV or, without separator, Parquet file; share read."""
     with _refusing_damage(path), path.open("rb") as stream:
@@ -306,7 +217,8 @@ def _opened(path: Path) -> tuple[list[str], str]:
     """Return a file's columns and the separator of a CSV; InputError if it cannot be read."""
     if path.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"'{path.name}' must be a .parquet or .csv file. Save it as one of those.")
-    _stamp(path)
+    if not path.exists():
+        raise InputError(f"'{path.name}' must be a file that exists; there is none.")
     separator = ""
     with _refusing_damage(path):
         if path.suffix.lower() == ".parquet":

@@ -1,4 +1,3 @@
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from lore_core.cli import main
 from lore_core.comparison import confidence_difference
 from lore_core.metrics import answer_threshold, risk_curve
 from lore_core.shipping import describe
-from lore_core.shipping.files import recalibrate_file, recalibrate_files
+from lore_core.shipping.files import recalibrate_file
 
 CLASSES = ["p_ash", "p_birch", "p_cedar"]
 KINDS = ["parquet", "csv"]
@@ -306,54 +305,3 @@ def test_the_command_misused(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["recalibrate", *arguments]) == 1
     assert message in capsys.readouterr().err
-
-
-@pytest.fixture
-def sources(tmp_path):
-    rng = np.random.default_rng(0)
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for k in range(3):
-        p = rng.uniform(0.05, 0.95, 120)
-        frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": rng.normal(size=120)})
-        frame["label"] = np.where(rng.random(120) < p**2, "yes", "no")
-        frame.to_parquet(folder / f"part-{k}.parquet")
-    return sorted(folder.iterdir())
-
-
-@pytest.fixture
-def saved(sources, tmp_path):
-    path = tmp_path / "m.lore"
-    lore.TemperatureScaling().fit(lore.load(sources[0])).save(path)
-    return path
-
-
-def test_each_of_many_files_is_what_it_is_alone(sources, saved, tmp_path):
-    alone, out = tmp_path / "alone.parquet", tmp_path / "out"
-    recalibrate_file(saved, sources[1], alone)
-    shares = []
-    options = {"n_workers": 2, "progress": lambda share, _: shares.append(share)}
-    done = recalibrate_files(saved, sources, out, chunk_rows=50, **options)
-    assert (sum(done), len(done)) == (360, 3)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    pd.testing.assert_frame_equal(pd.read_parquet(out / "part-1.parquet"), pd.read_parquet(alone))
-    assert recalibrate_files(saved, sources, out) == []
-    os.utime(sources[0], (0, 0))
-    assert len(recalibrate_files(saved, sources, out)) == 1
-    assert len(recalibrate_files(saved, sources, out, suffix="_new")) == 3
-    pd.read_parquet(sources[2]).to_parquet(out / "part-2.parquet")
-    assert len(recalibrate_files(saved, sources, out, suffix="_new")) == 1
-
-
-def test_a_bad_file_is_named_and_the_others_kept(sources, saved, tmp_path):
-    frame = pd.read_parquet(sources[1])
-    frame.loc[3, "p_yes"] = np.nan
-    frame.to_parquet(sources[1])
-    out = tmp_path / "out"
-    with pytest.raises(lore.InputError, match=r"part-1\.parquet.*row 3"):
-        recalibrate_files(saved, sources, out)
-    assert {path.name for path in out.iterdir()} <= {"part-0.parquet", "part-2.parquet"}
-    assert (out / "part-0.parquet").exists()
-    with pytest.raises(lore.InputError, match="two of the files"):
-        recalibrate_files(saved, [sources[0], sources[0]], out)
