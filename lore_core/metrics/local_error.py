@@ -313,7 +313,16 @@ def vector_errors(
     noise (docs/method.md, "The whole vector"), is what the multiclass local calibration of Barbera
     and others (arXiv 2510.26566, AISTATS 2026) bounds.
     """
-    z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
+    if dataset.weights is not None:
+        raise validation.InputError(
+            f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
+            'weights out (mapping={"weight": ""}, --column weight=).'
+        )
+    z = validation.as_coordinates(embedding)
+    validation.check_lengths(dataset=dataset.labels, embedding=z)
+    residual = dataset.probabilities.copy()
+    residual[np.arange(len(residual)), dataset.labels] -= 1.0
+    index = confidence_bins(dataset.confidence, n_bins, binning).assign(dataset.confidence)
     h = scaled_bandwidth(gamma, z.shape[1])
     means = laplacian_means(
         z, None, residual, bandwidth=h, target_groups=index, progress=kernel_progress(progress)
@@ -330,23 +339,6 @@ def vector_errors(
         bin_index=index,
         gamma=float(gamma),
     )
-
-
-def vector_rows(
-    dataset: Dataset, embedding: validation.Points, n_bins: int, binning: Binning
-) -> tuple[Floats, Floats, Ints]:
-    """Return coordinates (n, d), residuals p − onehot(y) (n, K) and bins (n,)."""
-    if dataset.weights is not None:
-        raise validation.InputError(
-            f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
-            'weights out (mapping={"weight": ""}, --column weight=).'
-        )
-    z = validation.as_coordinates(embedding)
-    validation.check_lengths(dataset=dataset.labels, embedding=z)
-    residual = dataset.probabilities.copy()
-    residual[np.arange(len(residual)), dataset.labels] -= 1.0
-    index = confidence_bins(dataset.confidence, n_bins, binning).assign(dataset.confidence)
-    return z, residual, index
 
 
 def own_noise(z: Floats, squares: Floats, mass: Floats, groups: Ints, h: float | Floats) -> Floats:
