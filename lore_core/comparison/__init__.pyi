@@ -35,3 +35,10 @@ from .retraining import (
 from .runs import compare_runs as compare_runs
 from .runs_result import PairedDifference as PairedDifference, RunsComparison as RunsComparison
 from .summary import Summary as Summary, summarize as summarize
+from .two_models import (
+    ChangedSubgroup as ChangedSubgroup,
+    ModelComparison as ModelComparison,
+    SameRows as SameRows,
+    compare_models as compare_models,
+    same_rows as same_rows,
+)

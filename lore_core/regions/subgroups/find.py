@@ -1,5 +1,6 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -9,7 +10,7 @@ import pandas as pd
 
 from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
@@ -51,6 +52,7 @@ _WORSE_THAN: dict[Against, str] = {
     "zero": "wrong",
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
+    "other model": "changed",
 }
 _DESCRIBED = ("subgroup", "id", "name", "kind", "where", "leans", "rows")
 _MEANS = ("confidence", "accuracy", "gap")
@@ -238,9 +240,10 @@ class Halves:
         *,
         gamma: float = GAMMA,
         alpha: float = 0.04,
+        also: Callable[[Tried], bool] = lambda _: True,
         progress: Progress | None = None,
     ) -> SubgroupSearch:
-        """Find subgroups; see :func:`find_subgroups`."""
+        """Find subgroups; see :func:`find_subgroups`. ``also``: what else must hold of each."""
         points = None if embedding is None else validation.as_coordinates(embedding)
         if points is not None:
             validation.check_lengths(dataset=self.rows.confidence, embedding=points)
@@ -258,7 +261,9 @@ class Halves:
             return any(column.words for column in columns)
 
         confirmed = [
-            item for item in tried if item.confirmed(alpha * (_BY_WORDS if by_words(item) else 1.0))
+            item
+            for item in tried
+            if item.confirmed(alpha * (_BY_WORDS if by_words(item) else 1.0)) and also(item)
         ]
         average = self.rows.average(slice(None), self.against)
         return SubgroupSearch(
@@ -278,12 +283,19 @@ def halves_of(
     *,
     target: str | int = TOP_LABEL,
     against: Against | Literal["auto"] = "auto",
+    other: Target | None = None,
     random_state: int = 0,
 ) -> Halves:
-    """Halve rows, to look for subgroups on one map and bandwidth after the other."""
+    """Halve rows, to look for subgroups on one map and bandwidth after the other.
+
+    ``other``: what another model says of the same rows; then its gap less that of ``dataset`` is
+    searched.
+    """
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome
-    if against == "auto":
+    if other is not None:
+        against = "other model"
+    elif against == "auto":
         off = mean_gap_p(c, a, target_rows.weights, target_rows.units) <= OVERALL_ALPHA / 2
         against = "average" if off else "zero"
     elif against not in ("zero", "average", "same confidence"):
@@ -294,7 +306,8 @@ def halves_of(
     known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
     searched = [*known, *word_attributes(dataset)]
     coarse = [item.coarser(_PARTS) for item in searched]
-    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights), target_rows.units)
+    now = (c, a) if other is None else (other.confidence - c, other.outcome - a)
+    rows = Rows(*now, searched, coarse, as_weights(target_rows.weights), target_rows.units)
     turns = _turns(c, target_rows.units, random_state) if len(rows) >= 2 * MIN_ROWS else []
     halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
     return Halves(rows, against, halves)

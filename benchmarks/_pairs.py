@@ -1,0 +1,137 @@
+"""Two models whose law is known: how often one is called better, worse or changed."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Literal, Protocol
+
+import numpy as np
+import pandas as pd
+from _geometries import Floats, blob, drawn_classes, geometry, slice_of
+from _report import markdown_table
+from _trials import APART, Trial, percent
+from numpy.typing import NDArray
+
+from lore_core.comparison.two_models import ChangedSubgroup, compare_models
+from lore_core.data.dataset import Dataset
+
+#: How far models of one law are apart, in log-odds, and by what factor both are too sure.
+_NOISE, _SHARPER = 0.5, 1.3
+_NAMES = ("old", "new")
+
+
+class Runs(Protocol):
+    """Runs a trial over many seeds; one row a seed."""
+
+    def run(self, trial: Trial, n_seeds: int, *args: object) -> pd.DataFrame:
+        """Return one row a seed."""
+        ...
+
+
+def _pair(name: str, n: int | None, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
+    """Draw true classes, and two models that are wrong by one law: both too sure, with noise."""
+    given = geometry(name, n)
+    truth = given.dataset.probabilities
+    labels = drawn_classes(truth, rng)
+    logits = _SHARPER * np.log(np.maximum(truth, 1e-6))
+
+    def model(called: str) -> Dataset:
+        noisy = np.exp(logits + _NOISE * rng.normal(size=logits.shape))
+        p = noisy / noisy.sum(axis=1, keepdims=True)
+        return replace(
+            given.dataset, probabilities=p, labels=labels, predictions=p.argmax(axis=1), name=called
+        )
+
+    return model(_NAMES[0]), model(_NAMES[1])
+
+
+def _worse(
+    model: Dataset, inside: NDArray[np.bool_], gap: float, rng: np.random.Generator
+) -> Dataset:
+    """Swap the predicted class for the next one in a part of the rows that are right."""
+    right = inside & (model.outcome == 1)
+    share = gap * inside.sum() / max(int(right.sum()), 1)
+    rows = np.flatnonzero(right & (rng.random(len(model)) < share))
+    p: Floats = model.probabilities.copy()
+    order = np.argsort(p[rows], axis=1)
+    best, second = order[:, -1], order[:, -2]
+    p[rows, best], p[rows, second] = p[rows, second], p[rows, best]
+    return replace(model, probabilities=p, predictions=p.argmax(axis=1))
+
+
+def equal_pair(seed: int, name: str, n: int | None) -> dict[str, float]:
+    """Whether anything is said of two models of one law."""
+    rng = np.random.default_rng(seed + APART)
+    first, second = _pair(name, n, rng)
+    found = compare_models(first, second, geometry(name, n).points, random_state=seed)
+    changed = found.of_kind("new", "worse", "fixed", "better")
+    return {
+        "any": float(found.is_significant),
+        "overall": float(bool(found.verdict)),
+        "subgroup": float(bool(changed)),
+    }
+
+
+def changed_pair(
+    seed: int, kind: Literal["slice", "blob"], is_new: bool, share: float, gap: float
+) -> dict[str, float]:
+    """Whether a planted change is reported, by its kind and with the right sign."""
+    rng = np.random.default_rng(seed + APART)
+    first, second = _pair("table", 5_000, rng)
+    given = geometry("table", 5_000)
+    planted = {"slice": slice_of, "blob": blob}[kind](given, share, rng)
+    if planted is None:
+        return {}
+    if is_new:
+        second = _worse(second, planted.inside, gap, rng)
+    else:
+        first = _worse(first, planted.inside, gap, rng)
+    found = compare_models(first, second, given.points, random_state=seed)
+
+    def half(item: ChangedSubgroup) -> bool:
+        own = np.zeros(len(first), dtype=bool)
+        own[item.rows] = True
+        return bool((own & planted.inside).sum() >= planted.inside.sum() / 2)
+
+    changed = found.of_kind("new", "worse", "fixed", "better")
+    right = found.of_kind("new", "worse") if is_new else found.of_kind("fixed", "better")
+    named = found.of_kind("new" if is_new else "fixed")
+    inside = [float(planted.inside[item.rows].mean()) for item in right]
+    return {
+        "changed": float(any(map(half, right))),
+        "kind": float(any(map(half, named))),
+        "sign": len(right) / len(changed) if changed else np.nan,
+        "inside": float(np.mean(inside)) if inside else np.nan,
+    }
+
+
+def pair_section(run: Runs) -> str:
+    """Compare two models."""
+    rows = []
+    for name, n in (("digits", None), ("tumours", None), ("table", 5_000), ("plane", None)):
+        found = run.run(equal_pair, 250, name, n)
+        rows.append([name, *(percent(found[what]) for what in ("any", "overall", "subgroup"))])
+    none = markdown_table(["rows", "any statement", "overall", "a subgroup"], rows)
+    rows = []
+    for kind, is_new, (share, gap) in product(
+        ("slice", "blob"), (True, False), ((0.1, 0.2), (0.1, 0.1), (0.05, 0.2))
+    ):
+        found = run.run(changed_pair, 100, kind, is_new, share, gap)
+        cells = [kind, "new" if is_new else "fixed", f"{share * 100:.0f}", f"{gap * 100:.0f}"]
+        rows.append(
+            [*cells, *(percent(found[x], 0) for x in ("changed", "kind", "sign", "inside"))]
+        )
+    head = ["planted", "kind", "% of the rows", "gap, points", "half of it listed, %"]
+    head += ["… as that kind, %", "listed with its sign, %", "of the listed rows in it, %"]
+    return f"""## Two models
+
+Pairs of models of one law: true classes drawn from a classifier's probabilities, both models those
+in log-odds times {_SHARPER}, each with normal noise of its own of {_NOISE}. How often, in %, the
+second is said to be better or worse, overall or in a subgroup (250 pairs each):
+
+{none}
+
+The same on 5,000 rows of the made-up table, but one model errs in more rows of a part, by as many
+points as the gap: the second ("new") or the first ("fixed").
+
+{markdown_table(head, rows)}
+"""

@@ -1,0 +1,537 @@
+"""Two models on the same rows: which is better, and for which subgroups it is worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from lore_core.comparison.methods import Comparison
+from lore_core.comparison.summary import summarize
+from lore_core.data.arrays import Floats, Ints, as_block
+from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
+from lore_core.data.defaults import GAMMA
+from lore_core.data.errors import counted, short
+from lore_core.data.number_text import gap_words, p_sentence, rows_words, signed_points, with_points
+from lore_core.data.probabilities import by_blocks
+from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.units import mean_values
+from lore_core.data.validation import InputError, Points, as_coordinates, check_lengths
+from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.means import difference_range, joint_intervals
+from lore_core.metrics.proper_scores import BY_CLASS
+from lore_core.regions.selection import RegionReport, change_report, region_report
+from lore_core.regions.subgroups.candidates import SAME, Rows, Tried
+from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch, halves_of
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA
+from lore_core.regions.subgroups.verdict import rows_of_subgroup
+from lore_core.regions.variables.attributes import PREDICTED
+
+Kind = Literal["new", "worse", "fixed", "better", "remaining"]
+#: Chance of any statement about a subgroup where none is true; that of a statement about all rows
+#: is :data:`~lore_core.regions.subgroups.overall.OVERALL_ALPHA`.
+ALPHA = 0.04
+#: Columns whose values name rows in a file of predictions.
+_ROW_NAMES = ("row_id", "rowid", "id", "sample_id", "example_id", "index")
+#: What one model knows of rows holds for the other as well.
+_SHARED = ("features", "feature_names", "groups", "metadata", "images", "has_image", "weights")
+GAP, ACCURACY = "gap", "accuracy"
+#: Of the mean gaps of both; only for the test that one is nearer to 0.
+_BOTH = "sum of gaps"
+_MIN_GAP = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class SameRows:
+    """Two models' predictions of the same rows, in the same order."""
+
+    first: Dataset
+    second: Dataset
+    rows: Ints  #: (n,); their numbers among those that the first was given
+    how: str  #: How they were matched, and what was left out
+
+
+def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> SameRows:
+    """Match the rows of two models.
+
+    ``by``: a column of both that names the rows; by default one called ``row_id`` or ``id``, else
+    rows are matched by position, if all true classes agree. The split is the first's; features,
+    images, groups and other columns are its own or, where it has none, the second's.
+
+    Raises
+    ------
+    InputError
+        If rows, or classes, cannot be matched.
+    """
+    if first.name == second.name:
+        second = replace(second, name=f"{second.name} (second)")
+    second = _in_order_of(first.class_names, second)
+    by = _shared_name(first, second) if by is None else by
+    if by is None:
+        rows, others, how = _by_position(first, second)
+    else:
+        rows, others, how = _by_name(first, second, by)
+    one, two = first.rows(as_block(rows)), second.rows(as_block(others))
+    if (wrong := np.flatnonzero(one.labels != two.labels)).size:
+        row = int(wrong[0])
+        at = f"row {rows[row]}" if by is None else f"'{by}' {_names(one, by)[row]}"
+        is_, was = (of.class_name(int(of.labels[row])) for of in (two, one))
+        fix = "Give both a column 'row_id'." if by is None else f"Look at '{by}' of both files."
+        raise InputError(
+            f"the models must have the same true classes; of {rows_words(len(wrong))} they differ, "
+            f"first at {at}: '{was}' in '{first.name}', '{is_}' in '{second.name}'. {fix}"
+        )
+    known = {name: getattr(one, name) for name in _SHARED}
+    given = {name: getattr(two, name) for name in _SHARED}
+    has = {name: known[name] if known[name] is not None else given[name] for name in _SHARED}
+    if known["features"] is not None:
+        has["feature_names"] = known["feature_names"]
+    has["units"] = one.units if one.units is not None else two.units
+    return SameRows(replace(one, **has), replace(two, **has, split=one.split), rows, how)
+
+
+def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
+    """Return a model's predictions with its classes in another order."""
+    if second.class_names == names:
+        return second
+    if {*names} != {*second.class_names}:
+        only = sorted({*names} ^ {*second.class_names})
+        raise InputError(
+            f"both models must have the same classes; only one has {short(', '.join(only))}."
+        )
+    place = [second.class_names.index(name) for name in names]
+    new = np.argsort(place)
+    return replace(
+        second,
+        probabilities=second.probabilities[:, place],
+        labels=new[second.labels],
+        predictions=new[second.predictions],
+        class_names=names,
+    )
+
+
+def _names(dataset: Dataset, column: str) -> pd.Series[Any]:
+    frames = [frame for frame in (dataset.metadata, dataset.groups) if frame is not None]
+    found = next((frame[column] for frame in frames if column in frame), None)
+    if found is None:
+        raise InputError(f"'by' must be a column of both models; '{dataset.name}' has no {column}.")
+    return found.astype(str)
+
+
+def _shared_name(first: Dataset, second: Dataset) -> str | None:
+    """Return the column that names each row of both, if there is one."""
+    if first.metadata is None or second.metadata is None:
+        return None
+    both = [name for name in first.metadata if name in second.metadata]
+    return next(
+        (
+            str(name)
+            for name in both
+            if str(name).lower() in _ROW_NAMES
+            and first.metadata[name].is_unique
+            and second.metadata[name].is_unique
+        ),
+        None,
+    )
+
+
+def _by_position(first: Dataset, second: Dataset) -> tuple[Ints, Ints, str]:
+    every, n = np.arange(len(first)), len(second)
+    if n != len(first):
+        every = np.flatnonzero(first.in_split(EVALUATION))
+    if n != len(every):
+        raise InputError(
+            f"both models must have the same rows; '{first.name}' has {len(first):,} and "
+            f"'{second.name}' {n:,}, without a column that names each ('row_id' or 'id')."
+        )
+    return every, np.arange(n), f"{rows_words(n)}, matched by their position"
+
+
+def _by_name(first: Dataset, second: Dataset, by: str) -> tuple[Ints, Ints, str]:
+    names = [_names(of, by) for of in (first, second)]
+    for of, values in zip((first, second), names, strict=True):
+        if not values.is_unique:
+            again = values[values.duplicated()].iloc[0]
+            raise InputError(f"'{by}' must name each row of '{of.name}' once; {again!r} is twice.")
+    others = pd.Index(names[1]).get_indexer(pd.Index(names[0]))
+    rows = np.flatnonzero(others >= 0)
+    if not rows.size:
+        raise InputError(f"no row of '{first.name}' and '{second.name}' has the same '{by}'.")
+    how = f"{rows_words(len(rows))}, matched by '{by}'"
+    for of in (first, second):
+        if only := len(of) - len(rows):
+            how += f", {only:,} only in “{of.name}”"
+    return rows, others[rows], how
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChangedSubgroup(Subgroup):
+    """Rows that can be named, and what both models say of those not used to find them."""
+
+    #: "new": the second's gap is significantly larger, and only its own differs from 0; "worse":
+    #: it is larger, and that of the first differed, too; "fixed": it is significantly smaller and
+    #: no longer differs from 0; "better": it is smaller; "remaining": both differ from 0, in one
+    #: direction, and not significantly from each other.
+    kind: Kind
+    #: Of the held-out rows, under the first model and the second, and the second less the first.
+    before: RegionReport
+    after: RegionReport
+    change: RegionReport
+
+    @property
+    def words(self) -> str:
+        """Its rows, both gaps and the change: ``"rows predicted 3, +2.1 → +15.0 …"``."""
+        return (
+            f"{self.rows_in_words}, {signed_points(self.before.gap)} → "
+            f"{signed_points(self.after.gap)} on held-out rows: {self.change_words}"
+        )
+
+    @property
+    def change_words(self) -> str:
+        """The change of the gap: ``"+12.9 points (95 % CI +7.4 to +18.7)"``."""
+        return gap_words(self.change.gap, self.change.gap_low, self.change.gap_high)
+
+    @property
+    def rows_in_words(self) -> str:
+        """Its rows; the predicted class is the first model's."""
+        text = rows_of_subgroup(self)
+        parts = (*self.conditions, *self.label)
+        return f"{text} by the first" if any(p.column == PREDICTED for p in parts) else text
+
+
+@dataclass(frozen=True, eq=False)
+class ModelComparison:
+    """What a second model does differently from a first, on the same evaluation rows."""
+
+    measured: Comparison  #: Metrics of both; their names are those of the models
+    #: Second − first by metric: ``difference, low, high, p_value``, joint over all of them.
+    differences: pd.DataFrame
+    #: Subgroups whose gap changed or remained, those that became worse first.
+    search: SubgroupSearch
+    how: str  #: How rows were matched
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of the first and of the second model."""
+        first, second = self.measured.datasets
+        return first, second
+
+    @property
+    def subgroups(self) -> list[ChangedSubgroup]:
+        """The same as of ``search``."""
+        return [item for item in self.search.subgroups if isinstance(item, ChangedSubgroup)]
+
+    def of_kind(self, *kinds: Kind) -> list[ChangedSubgroup]:
+        """Return subgroups of some kinds."""
+        return [item for item in self.subgroups if item.kind in kinds]
+
+    @property
+    def score(self) -> str:
+        """The proper score that says which is better; "" without whole probabilities."""
+        return next((name for name in BY_CLASS if name in self.differences.index), "")
+
+    @property
+    def verdict(self) -> Literal["better", "worse", ""]:
+        """What the second is overall by the proper score; "" where they cannot be told apart."""
+        if not self.score or not self._is_sure(self.score):
+            return ""
+        return "better" if self.differences["difference"][self.score] < 0 else "worse"
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether anything is said to be better or worse."""
+        changed = self.of_kind("new", "worse", "fixed", "better")
+        return bool(self.verdict or self._gap_words or changed)
+
+    def _is_sure(self, name: str) -> bool:
+        return bool(self.differences["p_value"][name] <= OVERALL_ALPHA)
+
+    @cached_property
+    def gaps(self) -> tuple[float, float]:
+        """Mean gaps of both."""
+        one, two = self.measured.datasets.values()
+        return _mean_gap(one), _mean_gap(two)
+
+    @property
+    def _gap_words(self) -> str:
+        """Say by how much the mean gap became larger or smaller; "" where that is not sure."""
+        before, after = self.gaps
+        if not (self._is_sure(GAP) and self._is_sure(_BOTH)) or before * after < 0:
+            return ""
+        size = abs(after) - abs(before)
+        leans = "overconfident" if after > 0 else "underconfident"
+        more = "more" if size > 0 else "less"
+        ends = f"{signed_points(before)} → {signed_points(after)}"
+        return f"{with_points(abs(size), 1)} {more} {leans} on average ({ends})"
+
+    @property
+    def sentence(self) -> str:
+        """Which model is better overall, and in which subgroups the second is worse or better."""
+        return f"{self._overall()} {self._of_subgroups()}"
+
+    def _overall(self) -> str:
+        first, second = self.names
+        gap = f"; {self._gap_words}" if self._gap_words else ""
+        if not self.score:
+            no = "These data hold no whole probabilities: which model is better cannot be tested"
+            return f"{no}{gap}."
+        metric = CATALOGUE[self.score]
+        now, then = (metric.text(self.measured.table[self.score][of]) for of in (second, first))
+        change, low, high, p = self.differences.loc[self.score].astype(float).tolist()
+        numbers = (
+            f"{metric.name} {now} vs. {then} (difference {metric.unit.text(change, signed=True)}, 95 % CI "
+            f"{metric.unit.interval_text(low, high, signed=True)}"
+        )
+        if not self.verdict:
+            apart = f", {p_sentence(p)} > {OVERALL_ALPHA:g}" if low > 0 or high < 0 else ""
+            return f"Neither model is significantly better overall: {numbers}{apart}){gap}."
+        return f"“{second}” is {self.verdict} overall: {numbers}){gap}."
+
+    def _of_subgroups(self) -> str:
+        worse, better = self.of_kind("new", "worse"), self.of_kind("fixed", "better")
+        texts = [
+            _listed(f"{what} in", found)
+            for what, found in (("Worse", worse), ("Better", better))
+            if found
+        ]
+        if not texts:
+            n = self.search.tried
+            tested = f"{n} tested on held-out rows" if n else "none looked changed enough to test"
+            texts = [f"In no subgroup did the gap change significantly ({tested})."]
+        if n := len(self.of_kind("remaining")):
+            texts.append(f"{counted(n, 'subgroup')} {'remain' if n > 1 else 'remains'} wrong.")
+        return " ".join(texts)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each metric and each subgroup: both values, and the second − first."""
+        first, second = self.names
+        rows = [
+            {"what": name, "kind": "metric", "first": values[first], "second": values[second]}
+            | {end: self.differences[end].get(name) for end in _ENDS}
+            for name, values in self._values.items()
+        ]
+        rows += [
+            {
+                "what": item.rows_in_words,
+                "kind": item.kind,
+                "first": item.before.gap,
+                "second": item.after.gap,
+                "difference": item.change.gap,
+                "low": item.change.gap_low,
+                "high": item.change.gap_high,
+                "p_value": item.held.p_adjusted,
+                "rows": item.n_rows,
+                "held_out_rows": item.held.n_rows,
+            }
+            for item in self.subgroups
+        ]
+        columns = ["what", "kind", "first", "second", *_ENDS, "rows", "held_out_rows"]
+        return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-2:], "Int64"))
+
+    @property
+    def _values(self) -> dict[str, dict[str, float]]:
+        values = {str(name): dict(column) for name, column in self.measured.table.items()}
+        return {GAP: dict(zip(self.names, self.gaps, strict=True)), **values}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers."""
+        records = self.frame().astype(object).where(lambda table: table.notna(), None)
+        return {
+            "first": self.names[0],
+            "second": self.names[1],
+            "rows": self.search.n_rows,
+            "how": self.how,
+            "sentence": self.sentence,
+            "verdict": self.verdict,
+            "tried": self.search.tried,
+            "changes": records.to_dict(orient="records"),
+        }
+
+
+_ENDS = ("difference", "low", "high", "p_value")
+
+
+def _listed(start: str, found: Sequence[ChangedSubgroup], most: int = 2) -> str:
+    more = f"; and {len(found) - most} more" if len(found) > most else ""
+    return f"{start} {counted(len(found), 'subgroup')}: " + (
+        "; ".join(item.words for item in found[:most]) + f"{more}."
+    )
+
+
+def _mean_gap(rows: Dataset) -> float:
+    return float(np.average(rows.confidence - rows.outcome, weights=rows.weights))
+
+
+def compare_models(
+    first: Dataset,
+    second: Dataset,
+    embedding: Points | None = None,
+    *,
+    by: str | None = None,
+    target: str | int = TOP_LABEL,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    gamma: float = GAMMA,
+    **measuring: Any,
+) -> ModelComparison:
+    """Compare a new model with an old one on the same evaluation rows.
+
+    Parameters
+    ----------
+    first, second : Dataset
+        Predictions of the old and of the new model, matched by :func:`same_rows`; those of the
+        first's evaluation rows that both have are compared.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Coordinates of the first's rows, all of them, on the map of both.
+    by : str, optional
+        A column that names the rows.
+    target : "top-label" or int
+        Whose gap is searched. A model's gap is that of its own predicted class.
+    random_state : int
+        Seed of the halves, of which one is searched and the other tested.
+    gamma, **measuring
+        ``n_bins, binning, groups, min_group_size, n_draws, local_intervals`` of
+        :func:`~lore_core.comparison.summary.summarize`.
+
+    Notes
+    -----
+    *Overall.* Row by row the second's value less the first's, with joint 95 % intervals of all
+    metrics that are means of rows (:func:`~lore_core.metrics.joint_intervals`). Better or worse is
+    said at a joint p-value of 0.01.
+
+    *Subgroups.* d = r₂ − r₁, with r = confidence − outcome, is searched and tested on held-out rows
+    as gaps are by :func:`~lore_core.regions.find_subgroups`, at α = 0.02; the variance of a row is
+    its d². A gap is larger only if d and r₁ + r₂ both differ from 0 in one direction, and smaller
+    if in opposite ones: |r₂|² − |r₁|² = (r₂ − r₁)(r₂ + r₁). What remains is sought in the second's
+    gaps, at α = 0.02.
+    """
+    pair = same_rows(first, second, by=by)
+    points = None
+    if embedding is not None:
+        coordinates = as_coordinates(embedding)
+        check_lengths(embedding=coordinates, first=first)
+        points = coordinates[pair.rows][as_block(pair.first.in_split(EVALUATION))]
+    models = {of.name: of.evaluation for of in (pair.first, pair.second)}
+    how: dict[str, Any] = {"target": target, "gamma": gamma, "random_state": random_state}
+    summaries = {}
+    for number, (name, rows) in enumerate(models.items()):
+        tell(progress, number / 4, f"measuring {name}")
+        summaries[name] = summarize(rows, points, details=False, **how, **measuring)
+    measured = Comparison.of(models, summaries)
+    search = changed_subgroups(
+        models[pair.first.name],
+        models[pair.second.name],
+        points,
+        target=target,
+        gamma=gamma,
+        random_state=random_state,
+        progress=part_of(progress, 0.5, 1.0),
+    )
+    return ModelComparison(measured, _differences(measured), search, pair.how)
+
+
+def _differences(measured: Comparison) -> pd.DataFrame:
+    """Test the second's means less the first's, all of them together."""
+    one, two = measured.datasets.values()
+    before, after = (item.row_values for item in measured.summaries.values())
+    assert before is not None
+    assert after is not None
+    columns = (after - before).dropna(axis=1)  # (held-out errors are of half of the rows)
+    now, then = (of.confidence - of.outcome for of in (two, one))
+    changes = {ACCURACY: two.outcome - one.outcome, GAP: now - then, _BOTH: now + then}
+    for name, values in changes.items():
+        columns[name] = mean_values(values, one.weights, one.units)
+    largest = columns.abs().max()
+    possible = np.stack([-largest, largest], axis=1)
+    for name, of_class in BY_CLASS.items():
+        if name in columns:
+            scores = by_blocks(of_class, one.probabilities)
+            possible[list(columns).index(name)] = difference_range(
+                of_class, scores, two.probabilities, weights=one.weights, units=one.units
+            )
+    return joint_intervals(columns, possible)
+
+
+def changed_subgroups(
+    first: Dataset,
+    second: Dataset,
+    points: Floats | None = None,
+    *,
+    target: str | int = TOP_LABEL,
+    gamma: float = GAMMA,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> SubgroupSearch:
+    """Find subgroups whose gap changed or remained; see :func:`compare_models`.
+
+    ``first, second``: of the same rows. ``points`` (n, d): their places on a map.
+    """
+    described = _with_prediction(first, second)
+    one, two = first.target(target), second.target(target)
+    each = ALPHA / 2
+    level = each / (2 * MOST_TRIED)
+    both = _rows_of(one, two)
+
+    def is_nearer_or_further(item: Tried) -> bool:
+        found = both.average(slice(None), "other model").of_rows(item.held_out)
+        return 2 * min(float(found.p_value(1)), float(found.p_value(-1))) <= level
+
+    how: dict[str, Any] = {"gamma": gamma, "alpha": each}
+    changes = halves_of(described, target=target, other=two, random_state=random_state).search(
+        points, **how, also=is_nearer_or_further, progress=part_of(progress, 0.0, 0.5)
+    )
+    now = halves_of(second, target=target, random_state=random_state).search(
+        points, **how, progress=part_of(progress, 0.5, 1.0)
+    )
+    before = Rows(one.confidence, one.outcome, [], [], one.weights, one.units)
+    average = before.average(slice(None), "zero")
+    changed = [_changed(item, one, two) for item in changes.subgroups]
+    for item in now.subgroups:
+        inside = [np.isin(item.rows, other.rows).mean() > 1 - SAME for other in changes.subgroups]
+        p = float(average.of_rows(item.held_out).p_value(item.sign))
+        if p <= level and not any(inside):
+            made = _changed(item, one, two, remains=True)
+            if made.before.gap * item.sign >= _MIN_GAP:
+                changed.append(made)
+    order = ("new", "worse", "fixed", "better", "remaining")
+    changed.sort(key=lambda item: order.index(item.kind))
+    listed: list[Subgroup] = [replace(item, within=None) for item in changed]
+    return replace(changes, subgroups=listed, alpha=ALPHA)
+
+
+def _with_prediction(first: Dataset, second: Dataset) -> Dataset:
+    """Add what the second predicts to the columns of the first."""
+    names = np.asarray(second.class_names, dtype=object)[second.predictions]
+    frame = pd.DataFrame(index=range(len(first))) if first.metadata is None else first.metadata
+    return replace(first, metadata=frame.assign(**{f"predicted by {second.name}": names}))
+
+
+def _rows_of(one: Target, two: Target) -> Rows:
+    """Return rows whose gap is the sum of both models'."""
+    sums = one.confidence + two.confidence, one.outcome + two.outcome
+    return Rows(*sums, [], [], one.weights, one.units)
+
+
+def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False) -> ChangedSubgroup:
+    inside = np.zeros(len(one.confidence), dtype=bool)
+    inside[item.held_out] = True
+    counted: dict[str, Any] = {"weights": one.weights, "units": one.units}
+    before, after = (
+        region_report(of.confidence, of.outcome, inside, **counted) for of in (one, two)
+    )
+    apart = two.confidence - one.confidence, two.outcome - one.outcome
+    change = change_report(*apart, inside, **counted)
+    was_wrong, is_wrong = (
+        (of.gap_low > 0 or of.gap_high < 0) and abs(of.gap) >= _MIN_GAP for of in (before, after)
+    )
+    kind: Kind = "remaining"
+    if not remains and abs(after.gap) > abs(before.gap):
+        kind = "worse" if was_wrong and before.gap * after.gap > 0 else "new"
+    elif not remains:
+        kind = "better" if is_wrong else "fixed"
+    known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
+    return ChangedSubgroup(**known, kind=kind, before=before, after=after, change=change)
