@@ -281,10 +281,11 @@ class ModelComparison:
             return f"{no}{gap}."
         metric = CATALOGUE[self.score]
         now, then = (metric.text(self.measured.table[self.score][of]) for of in (second, first))
-        change, low, high, p = self.differences.loc[self.score].astype(float).tolist()
+        change, low, high, p = (float(self.differences[of][self.score]) for of in _ENDS)
+        ends = metric.unit.interval_text(low, high, signed=True)
         numbers = (
-            f"{metric.name} {now} vs. {then} (difference {metric.unit.text(change, signed=True)}, 95 % CI "
-            f"{metric.unit.interval_text(low, high, signed=True)}"
+            f"{metric.name} {now} vs. {then} "
+            f"(difference {metric.unit.text(change, signed=True)}, 95 % CI {ends}"
         )
         if not self.verdict:
             apart = f", {p_sentence(p)} > {OVERALL_ALPHA:g}" if low > 0 or high < 0 else ""

@@ -215,6 +215,5 @@ def change_report(
     """
     c, a = confidence[inside], outcome[inside]
     w, u = chosen_weights(weights, inside), chosen_units(units, inside)
-    confidence, accuracy = (float(np.average(of, weights=w)) for of in (c, a))
-    gaps = mean_interval(mean_values(c - a, w, u))
-    return RegionReport(len(c), confidence, accuracy, *gaps)
+    means = float(np.average(c, weights=w)), float(np.average(a, weights=w))
+    return RegionReport(len(c), *means, *mean_interval(mean_values(c - a, w, u)))
