@@ -16,18 +16,19 @@ from lore_core.data.arrays import Floats, Ints, as_block
 from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import counted, short
-from lore_core.data.number_text import gap_words, p_sentence, rows_words, signed_points, with_points
+from lore_core.data.number_text import p_sentence, rows_words, signed_points, with_points
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.units import mean_values
 from lore_core.data.validation import InputError, Points, as_coordinates, check_lengths
+from lore_core.data.weights import weighed
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.proper_scores import BY_CLASS
 from lore_core.regions.selection import RegionReport, change_report, region_report
-from lore_core.regions.subgroups.candidates import SAME, Rows, Tried
+from lore_core.regions.subgroups.candidates import SAME, Tried
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch, halves_of
-from lore_core.regions.subgroups.overall import OVERALL_ALPHA
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Average
 from lore_core.regions.subgroups.verdict import rows_of_subgroup
 from lore_core.regions.variables.attributes import PREDICTED
 
@@ -91,7 +92,13 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
     if known["features"] is not None:
         has["feature_names"] = known["feature_names"]
     has["units"] = one.units if one.units is not None else two.units
-    return SameRows(replace(one, **has), replace(two, **has, split=one.split), rows, how)
+    # (One that lacks nothing stays what it is: its maps, and what is known of it, are its own.)
+    if len(rows) == len(first):
+        one = first
+    lacks = any(has[name] is not getattr(one, name) for name in has)
+    return SameRows(
+        replace(one, **has) if lacks else one, replace(two, **has, split=one.split), rows, how
+    )
 
 
 def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
@@ -172,10 +179,10 @@ def _by_name(first: Dataset, second: Dataset, by: str) -> tuple[Ints, Ints, str]
 class ChangedSubgroup(Subgroup):
     """Rows that can be named, and what both models say of those not used to find them."""
 
-    #: "new": the second's gap is significantly larger, and only its own differs from 0; "worse":
-    #: it is larger, and that of the first differed, too; "fixed": it is significantly smaller and
-    #: no longer differs from 0; "better": it is smaller; "remaining": both differ from 0, in one
-    #: direction, and not significantly from each other.
+    #: "new": the second's gap is significantly larger, at least twice the first's; "worse": larger,
+    #: by less; "fixed": significantly smaller, at most half of the first's; "better": smaller, by
+    #: less; "remaining": both differ from 0, in one direction, and not significantly from each
+    #: other.
     kind: Kind
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
@@ -184,16 +191,15 @@ class ChangedSubgroup(Subgroup):
 
     @property
     def words(self) -> str:
-        """Its rows, both gaps and the change: ``"rows predicted 3, +2.1 → +15.0 …"``."""
-        return (
-            f"{self.rows_in_words}, {signed_points(self.before.gap)} → "
-            f"{signed_points(self.after.gap)} on held-out rows: {self.change_words}"
+        """Its rows, both gaps and the change: ``"rows predicted 3 (+2.1 → +15.0 points; …)"``."""
+        ends = " to ".join(
+            signed_points(end) for end in (self.change.gap_low, self.change.gap_high)
         )
-
-    @property
-    def change_words(self) -> str:
-        """The change of the gap: ``"+12.9 points (95 % CI +7.4 to +18.7)"``."""
-        return gap_words(self.change.gap, self.change.gap_low, self.change.gap_high)
+        return (
+            f"{self.rows_in_words} ({signed_points(self.before.gap)} → "
+            f"{signed_points(self.after.gap)} points; change {signed_points(self.change.gap)}, "
+            f"held-out 95 % CI {ends})"
+        )
 
     @property
     def rows_in_words(self) -> str:
@@ -313,7 +319,7 @@ class ModelComparison:
         rows = [
             {"what": name, "kind": "metric", "first": values[first], "second": values[second]}
             | {end: self.differences[end].get(name) for end in _ENDS}
-            for name, values in self._values.items()
+            for name, values in self.values.items()
         ]
         rows += [
             {
@@ -334,7 +340,8 @@ class ModelComparison:
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-2:], "Int64"))
 
     @property
-    def _values(self) -> dict[str, dict[str, float]]:
+    def values(self) -> dict[str, dict[str, float]]:
+        """Both models' values by metric, the mean gap first."""
         values = {str(name): dict(column) for name, column in self.measured.table.items()}
         return {GAP: dict(zip(self.names, self.gaps, strict=True)), **values}
 
@@ -356,11 +363,9 @@ class ModelComparison:
 _ENDS = ("difference", "low", "high", "p_value")
 
 
-def _listed(start: str, found: Sequence[ChangedSubgroup], most: int = 2) -> str:
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
-    return f"{start} {counted(len(found), 'subgroup')}: " + (
-        "; ".join(item.words for item in found[:most]) + f"{more}."
-    )
+def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
+    first = ", first" if len(found) > 1 else ":"
+    return f"{start} {counted(len(found), 'subgroup')}{first} {found[0].words}."
 
 
 def _mean_gap(rows: Dataset) -> float:
@@ -475,11 +480,13 @@ def changed_subgroups(
     one, two = first.target(target), second.target(target)
     each = ALPHA / 2
     level = each / (2 * MOST_TRIED)
-    both = _rows_of(one, two)
+    before, after = (of.confidence - of.outcome for of in (one, two))
 
     def is_nearer_or_further(item: Tried) -> bool:
-        found = both.average(slice(None), "other model").of_rows(item.held_out)
-        return 2 * min(float(found.p_value(1)), float(found.p_value(-1))) <= level
+        rows, counted = item.held_out, (one.weights, one.units)
+        return all(
+            _p_of_mean(of, rows, *counted) <= level for of in (after - before, after + before)
+        )
 
     how: dict[str, Any] = {"gamma": gamma, "alpha": each}
     changes = halves_of(described, target=target, other=two, random_state=random_state).search(
@@ -488,8 +495,7 @@ def changed_subgroups(
     now = halves_of(second, target=target, random_state=random_state).search(
         points, **how, progress=part_of(progress, 0.5, 1.0)
     )
-    before = Rows(one.confidence, one.outcome, [], [], one.weights, one.units)
-    average = before.average(slice(None), "zero")
+    average = Average.of(one.confidence, one.outcome, "zero", one.weights, one.units)
     changed = [_changed(item, one, two) for item in changes.subgroups]
     for item in now.subgroups:
         inside = [np.isin(item.rows, other.rows).mean() > 1 - SAME for other in changes.subgroups]
@@ -511,10 +517,19 @@ def _with_prediction(first: Dataset, second: Dataset) -> Dataset:
     return replace(first, metadata=frame.assign(**{f"predicted by {second.name}": names}))
 
 
-def _rows_of(one: Target, two: Target) -> Rows:
-    """Return rows whose gap is the sum of both models'."""
-    sums = one.confidence + two.confidence, one.outcome + two.outcome
-    return Rows(*sums, [], [], one.weights, one.units)
+def _p_of_mean(values: Floats, rows: Ints, weights: Floats | None, units: Ints | None) -> float:
+    """Two-sided p-value of a mean of 0 of some rows, however skewed, by Gaffke's bounds.
+
+    The largest value of either sign is that of all rows: errors are rare, and some rows hold none.
+    """
+    each = weighed(values, weights)
+    inside = each[rows]
+    if units is not None:
+        inside = np.bincount(np.unique(units[rows], return_inverse=True)[1], inside)
+        each = np.bincount(units, each)
+    largest = np.abs(each).max()
+    found = joint_intervals(pd.DataFrame({"mean": inside}), [[-largest, largest]])
+    return float(found["p_value"].iloc[0])
 
 
 def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False) -> ChangedSubgroup:
@@ -526,13 +541,11 @@ def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False)
     )
     apart = two.confidence - one.confidence, two.outcome - one.outcome
     change = change_report(*apart, inside, **counted)
-    was_wrong, is_wrong = (
-        (of.gap_low > 0 or of.gap_high < 0) and abs(of.gap) >= _MIN_GAP for of in (before, after)
-    )
+    was, now = abs(before.gap), abs(after.gap)
     kind: Kind = "remaining"
-    if not remains and abs(after.gap) > abs(before.gap):
-        kind = "worse" if was_wrong and before.gap * after.gap > 0 else "new"
+    if not remains and now > was:
+        kind = "new" if now >= 2 * was else "worse"
     elif not remains:
-        kind = "better" if is_wrong else "fixed"
+        kind = "fixed" if now <= was / 2 else "better"
     known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
     return ChangedSubgroup(**known, kind=kind, before=before, after=after, change=change)
