@@ -40,7 +40,7 @@ _ROW_NAMES = ("row_id", "rowid", "id", "sample_id", "example_id", "index")
 #: What one model knows of rows holds for the other as well.
 _SHARED = ("features", "groups", "metadata", "images", "weights", "units")
 #: Goes with another one.
-_WITH = {"features": "feature_names", "images": "has_image"}
+_WITH = {"features": ("feature_names",), "images": ("has_image",)}
 GAP, ACCURACY = "gap", "accuracy"
 #: Of the mean gaps of both; only for the test that one is nearer to 0.
 _BOTH = "sum of gaps"
@@ -77,7 +77,9 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         rows, others, how = _by_position(first, second)
     else:
         rows, others, how = _by_name(first, second, by)
-    one, two = first.rows(as_block(rows)), second.rows(as_block(others))
+    # (A first model that lacks nothing stays what it is: what is known of it is its own.)
+    one = first if len(rows) == len(first) else first.rows(as_block(rows))
+    two = second.rows(as_block(others))
     if (wrong := np.flatnonzero(one.labels != two.labels)).size:
         row = int(wrong[0])
         at = f"row {rows[row]}" if by is None else f"'{by}' {_column(one, by)[row]}"
@@ -87,17 +89,14 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
             f"the models must have the same true classes; of {rows_words(len(wrong))} they differ, "
             f"first at {at}: '{was}' in '{first.name}', '{is_}' in '{second.name}'. {fix}"
         )
-    has: dict[str, Any] = {}
-    for name in _SHARED:
-        of = two if getattr(one, name) is None else one
-        has |= {part: getattr(of, part) for part in (name, _WITH.get(name, name))}
-    # (One that lacks nothing stays what it is: its maps, and what is known of it, are its own.)
-    if len(rows) == len(first):
-        one = first
-    lacks = any(has[name] is not getattr(one, name) for name in has)
-    return SameRows(
-        replace(one, **has) if lacks else one, replace(two, **has, split=one.split), rows, how
+    lacks = [name for name in _SHARED if getattr(one, name) is None]
+    added, known = (
+        {part: getattr(of, part) for name in names for part in (name, *_WITH.get(name, ()))}
+        for of, names in ((two, lacks), (one, [name for name in _SHARED if name not in lacks]))
     )
+    if any(part is not None for part in added.values()):
+        one = replace(one, **added)
+    return SameRows(one, replace(two, **known, split=one.split), rows, how)
 
 
 def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
