@@ -193,6 +193,7 @@ class ChangedSubgroup(Subgroup):
     before: RegionReport
     after: RegionReport
     change: RegionReport
+    growth: tuple[float, float, float]  #: |second's gap| − |first's|, with its 95 % interval
 
     @property
     def words(self) -> str:
@@ -268,12 +269,17 @@ class ModelComparison:
         return (both - change) / 2, (both + change) / 2
 
     @property
+    def growth(self) -> tuple[float, float, float]:
+        """|Second's mean gap| − |first's|, with its joint 95 % interval."""
+        ends = self.differences.loc[[GAP, _BOTH], ["difference", "low", "high"]]
+        return _growth(*ends.to_numpy())
+
+    @property
     def _gap_words(self) -> str:
         """Say by how much the mean gap became larger or smaller; "" where that is not sure."""
         if not (self._is_sure(GAP) and self._is_sure(_BOTH)):
             return ""
-        before, after = self.gaps
-        size = abs(after) - abs(before)
+        (before, after), (size, *_) = self.gaps, self.growth
         ends = f"{signed_points(before)} → {signed_points(after)}"
         return (
             f"mean gap {with_points(abs(size), 1)} {'larger' if size > 0 else 'smaller'} ({ends})"
@@ -368,6 +374,16 @@ class ModelComparison:
 
 
 _ENDS = ("difference", "low", "high", "p_value")
+
+
+def _growth(change: Sequence[float], both: Sequence[float]) -> tuple[float, float, float]:
+    """Return |second's gap| − |first's| of their difference d and sum s, each with an interval.
+
+    It is sign(d s) min(|d|, |s|), monotone in d and in s: its ends are among those of the corners.
+    """
+    sizes = [np.sign(d * s) * min(abs(d), abs(s)) for d in change for s in both]
+    corners = [size for k, size in enumerate(sizes) if k // 3 and k % 3]
+    return float(sizes[0]), float(min(corners)), float(max(corners))
 
 
 def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
@@ -543,8 +559,14 @@ def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False)
     before, after = (
         region_report(of.confidence, of.outcome, inside, **counted) for of in (one, two)
     )
-    apart = two.confidence - one.confidence, two.outcome - one.outcome
-    change = change_report(*apart, inside, **counted)
+    change, both = (
+        change_report(c, a, inside, **counted)
+        for c, a in (
+            (two.confidence - one.confidence, two.outcome - one.outcome),
+            (two.confidence + one.confidence, two.outcome + one.outcome),
+        )
+    )
+    growth = _growth(*((of.gap, of.gap_low, of.gap_high) for of in (change, both)))
     was, now = abs(before.gap), abs(after.gap)
     kind: Kind = "remaining"
     if not remains and now > was:
@@ -552,4 +574,6 @@ def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False)
     elif not remains:
         kind = "fixed" if now <= was / 2 else "better"
     known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
-    return ChangedSubgroup(**known, kind=kind, before=before, after=after, change=change)
+    return ChangedSubgroup(
+        **known, kind=kind, before=before, after=after, change=change, growth=growth
+    )
