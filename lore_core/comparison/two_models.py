@@ -16,7 +16,7 @@ from lore_core.data.arrays import Floats, Ints, as_block
 from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import counted, short
-from lore_core.data.number_text import gap_words, p_sentence, rows_words, signed_points, with_points
+from lore_core.data.number_text import p_sentence, rows_words, signed_points, with_points
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.units import mean_values
@@ -91,7 +91,13 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
     if known["features"] is not None:
         has["feature_names"] = known["feature_names"]
     has["units"] = one.units if one.units is not None else two.units
-    return SameRows(replace(one, **has), replace(two, **has, split=one.split), rows, how)
+    # (One that lacks nothing stays what it is: its maps, and what is known of it, are its own.)
+    if len(rows) == len(first):
+        one = first
+    lacks = any(has[name] is not getattr(one, name) for name in has)
+    return SameRows(
+        replace(one, **has) if lacks else one, replace(two, **has, split=one.split), rows, how
+    )
 
 
 def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
@@ -172,11 +178,12 @@ def _by_name(first: Dataset, second: Dataset, by: str) -> tuple[Ints, Ints, str]
 class ChangedSubgroup(Subgroup):
     """Rows that can be named, and what both models say of those not used to find them."""
 
-    #: "new": the second's gap is significantly larger, and only its own differs from 0; "worse":
-    #: it is larger, and that of the first differed, too; "fixed": it is significantly smaller and
-    #: no longer differs from 0; "better": it is smaller; "remaining": both differ from 0, in one
-    #: direction, and not significantly from each other.
+    #: "new": the second's gap is significantly larger, at least twice the first's; "worse": larger,
+    #: by less; "fixed": significantly smaller, at most half of the first's; "better": smaller, by
+    #: less; "remaining": both differ from 0, in one direction, and not significantly from each
+    #: other.
     kind: Kind
+    of: str  #: Name of the first model, whose predicted classes may name it
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
     after: RegionReport
@@ -184,23 +191,22 @@ class ChangedSubgroup(Subgroup):
 
     @property
     def words(self) -> str:
-        """Its rows, both gaps and the change: ``"rows predicted 3, +2.1 → +15.0 …"``."""
-        return (
-            f"{self.rows_in_words}, {signed_points(self.before.gap)} → "
-            f"{signed_points(self.after.gap)} on held-out rows: {self.change_words}"
+        """Its rows, both gaps and the change: ``"rows predicted 3 (+2.1 → +15.0 points; …)"``."""
+        ends = " to ".join(
+            signed_points(end) for end in (self.change.gap_low, self.change.gap_high)
         )
-
-    @property
-    def change_words(self) -> str:
-        """The change of the gap: ``"+12.9 points (95 % CI +7.4 to +18.7)"``."""
-        return gap_words(self.change.gap, self.change.gap_low, self.change.gap_high)
+        return (
+            f"{self.rows_in_words} ({signed_points(self.before.gap)} → "
+            f"{signed_points(self.after.gap)} points; change {signed_points(self.change.gap)}, "
+            f"held-out 95 % CI {ends})"
+        )
 
     @property
     def rows_in_words(self) -> str:
         """Its rows; the predicted class is the first model's."""
         text = rows_of_subgroup(self)
-        parts = (*self.conditions, *self.label)
-        return f"{text} by the first" if any(p.column == PREDICTED for p in parts) else text
+        is_predicted = any(part.column == PREDICTED for part in (*self.conditions, *self.label))
+        return f"{text} by “{self.of}”" if is_predicted else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +319,7 @@ class ModelComparison:
         rows = [
             {"what": name, "kind": "metric", "first": values[first], "second": values[second]}
             | {end: self.differences[end].get(name) for end in _ENDS}
-            for name, values in self._values.items()
+            for name, values in self.values.items()
         ]
         rows += [
             {
@@ -334,7 +340,8 @@ class ModelComparison:
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-2:], "Int64"))
 
     @property
-    def _values(self) -> dict[str, dict[str, float]]:
+    def values(self) -> dict[str, dict[str, float]]:
+        """Both models' values by metric, the mean gap first."""
         values = {str(name): dict(column) for name, column in self.measured.table.items()}
         return {GAP: dict(zip(self.names, self.gaps, strict=True)), **values}
 
@@ -356,11 +363,9 @@ class ModelComparison:
 _ENDS = ("difference", "low", "high", "p_value")
 
 
-def _listed(start: str, found: Sequence[ChangedSubgroup], most: int = 2) -> str:
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
-    return f"{start} {counted(len(found), 'subgroup')}: " + (
-        "; ".join(item.words for item in found[:most]) + f"{more}."
-    )
+def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
+    one = ", such as" if len(found) > 1 else ":"
+    return f"{start} {counted(len(found), 'subgroup')}{one} {found[0].words}."
 
 
 def _mean_gap(rows: Dataset) -> float:
@@ -490,12 +495,12 @@ def changed_subgroups(
     )
     before = Rows(one.confidence, one.outcome, [], [], one.weights, one.units)
     average = before.average(slice(None), "zero")
-    changed = [_changed(item, one, two) for item in changes.subgroups]
+    changed = [_changed(item, one, two, first.name) for item in changes.subgroups]
     for item in now.subgroups:
         inside = [np.isin(item.rows, other.rows).mean() > 1 - SAME for other in changes.subgroups]
         p = float(average.of_rows(item.held_out).p_value(item.sign))
         if p <= level and not any(inside):
-            made = _changed(item, one, two, remains=True)
+            made = _changed(item, one, two, first.name, remains=True)
             if made.before.gap * item.sign >= _MIN_GAP:
                 changed.append(made)
     order = ("new", "worse", "fixed", "better", "remaining")
@@ -517,7 +522,9 @@ def _rows_of(one: Target, two: Target) -> Rows:
     return Rows(*sums, [], [], one.weights, one.units)
 
 
-def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False) -> ChangedSubgroup:
+def _changed(
+    item: Subgroup, one: Target, two: Target, of: str, *, remains: bool = False
+) -> ChangedSubgroup:
     inside = np.zeros(len(one.confidence), dtype=bool)
     inside[item.held_out] = True
     counted: dict[str, Any] = {"weights": one.weights, "units": one.units}
@@ -526,13 +533,11 @@ def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False)
     )
     apart = two.confidence - one.confidence, two.outcome - one.outcome
     change = change_report(*apart, inside, **counted)
-    was_wrong, is_wrong = (
-        (of.gap_low > 0 or of.gap_high < 0) and abs(of.gap) >= _MIN_GAP for of in (before, after)
-    )
+    was, now = abs(before.gap), abs(after.gap)
     kind: Kind = "remaining"
-    if not remains and abs(after.gap) > abs(before.gap):
-        kind = "worse" if was_wrong and before.gap * after.gap > 0 else "new"
+    if not remains and now > was:
+        kind = "new" if now >= 2 * was else "worse"
     elif not remains:
-        kind = "better" if is_wrong else "fixed"
+        kind = "fixed" if now <= was / 2 else "better"
     known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
-    return ChangedSubgroup(**known, kind=kind, before=before, after=after, change=change)
+    return ChangedSubgroup(**known, of=of, kind=kind, before=before, after=after, change=change)
