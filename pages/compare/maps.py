@@ -90,8 +90,7 @@ def _show(
         signed = scene.errors.signed - scenes[0].errors.signed
         rows = replace(rows, errors=replace(scene.errors, signed=signed))
     answers = map_rows(scene, rows_key, parts, f"_rows {key}")
-    if is_change:  # what is known of a row is one model's
-        answers.scene = None
+    answers.is_change = is_change
     live = LiveLandscape(
         picture=picture,
         field=field,

@@ -1,13 +1,10 @@
 """Compare: is the new model better?"""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import InputError, reading, region_report
+from lore_core import InputError, region_report
 from lore_core.comparison import Conclusion, ModelComparison
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.arrays import Mask
@@ -19,88 +16,21 @@ from lore_core.regions.selection import change_report
 from lore_core.view import View
 from lore_core.view.view import scored_by_unit
 from pages.compare.maps import KEYS, show_maps
-from pages.data.sources import from_start
+from pages.compare.models import chosen_model
 from pages.recalibrate import results
 from pages.shared import cells, compute
 from pages.shared.cells import TINTS
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import (
-    PATH,
-    UPLOAD,
-    curve_metric,
-    in_session,
-    show_tabs,
-    source_control,
-    upload_control,
-    view_controls,
-)
-from pages.shared.files import named_path, states_of
+from pages.shared.controls import curve_metric, show_tabs, view_controls
 from pages.shared.header import conclude, plain, question, show_error
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.rows import add_images
-from pages.shared.session import (
-    add_other,
-    add_retrained_demo,
-    as_loaded,
-    current,
-    join_names,
-    others,
-)
-from pages.shared.store import DEMO, Loaded
 
 #: Rows listed of which the models predict another class.
 _LISTED = 200
 #: What a subgroup's kind looks like in a table.
 _KINDS = {"new": "worse", "worse": "worse", "fixed": "better", "better": "better", "remaining": ""}
-
-
-def _add() -> None:
-    """Let the reader give the other model's predictions."""
-    st.markdown(
-        "Give another model's predictions for the same rows: any file that Data reads. Rows are "
-        "matched by a column `row_id` or `id`, else by their order, if all true classes agree."
-    )
-    if current().source == DEMO and current().demo == "digits":
-        st.button(
-            "The demo's network, trained on turned digits, too",
-            icon=":material/draw:",
-            type="primary",
-            on_click=add_retrained_demo,
-        )
-    kind = source_control("From", "other_source", (UPLOAD, PATH))
-    files: list[Any] = []
-    try:
-        if kind == UPLOAD:
-            files = upload_control("Predictions of the other model", "other_upload")
-        elif text := st.text_input("Path on this machine", **in_session("other_path")).strip():
-            files = [named_path(part) for part in text.split(";") if part.strip()]
-        if st.button("Compare", type="primary", disabled=not files):
-            with st.spinner("Reading and checking …"):
-                read = reading.read(from_start(files), isolate=True)
-            states = states_of(item for item in files if isinstance(item, Path))
-            add_other(as_loaded(read, join_names(files), states))
-            st.rerun()
-    except InputError as error:
-        show_error(error)
-
-
-def _chosen() -> Loaded:
-    """Return the model to compare with; end the page where there is none."""
-    known = others()
-    if not known:
-        with st.container(key="main_answer"):
-            _add()
-        st.stop()
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    names = [loaded.dataset.name for loaded in known]
-    at = range(len(known))
-    place = row.selectbox(
-        "New model", at, format_func=names.__getitem__, width=320, **in_session("other_model")
-    )
-    with row.popover("Another model", icon=":material/add:", type="tertiary", width="content"):
-        _add()
-    return known[place]
 
 
 def _metrics(found: ModelComparison) -> None:
@@ -119,7 +49,7 @@ def _metrics(found: ModelComparison) -> None:
         is_gap = metric is None
         rows.append(
             {
-                "metric": "mean gap" if metric is None else metric.title,
+                "metric": "mean gap, points" if metric is None else metric.heading,
                 first: signed_points(values[first]) if is_gap else unit.text(values[first]),
                 second: signed_points(values[second]) if is_gap else unit.text(values[second]),
                 "difference (95 % CI)": text,
@@ -148,7 +78,7 @@ def _subgroups(found: ModelComparison) -> None:
     table = pd.DataFrame(
         [
             {
-                "": number,
+                "number": number,
                 "rows": item.rows_in_words,
                 "kind": item.kind,
                 "n": item.n_rows,
@@ -161,7 +91,7 @@ def _subgroups(found: ModelComparison) -> None:
             }
             for number, item in enumerate(listed, start=1)
         ]
-    ).set_index("")
+    ).set_index("number")
     tints = {"kind": [TINTS[_KINDS[item.kind]] for item in listed]}
     cells.show_tinted(table, tints, {"rows": st.column_config.TextColumn(width=300)})
     st.caption(
@@ -231,7 +161,7 @@ settings = question(
 for key in KEYS:
     hear(key)
 view = view_controls(settings)
-other = _chosen()
+other = chosen_model()
 try:
     pair = compute.matched(view.dataset, other.dataset)
 except InputError as error:
@@ -266,5 +196,10 @@ if view.is_local:
     )
     shows["Bandwidths"] = lambda: _curves(views)
 show_tabs("compare_tab", shows)
-st.caption(unbroken(f"{plain(pair.how)}. Both on the map of the old model's features."))
+st.caption(
+    unbroken(
+        f"{plain(pair.how)}; compared are {len(view.evaluation):,} evaluation rows, on one map. "
+        "Old is the model of the other pages."
+    )
+)
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")

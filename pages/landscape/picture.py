@@ -217,6 +217,7 @@ class MapRows:
         self.address = offer(self)
         self.scene: Scene | None = None
         self.key = ""
+        self.is_change = False  #: Whether errors are a difference: of single rows nothing is known
         self.fields: deque[FieldParts] = deque(maxlen=2)  #: Of the slider, the last looked at
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
@@ -227,6 +228,8 @@ class MapRows:
         match asked:
             case {"all": True}:
                 return packed_rows(rows_of(self.scene), self.key)
+            case _ if self.is_change:
+                return None
             case {"row": int(row)} if 0 <= row < len(dataset):
                 return _detail(self.scene, row)
             case {"gamma": int() | float() as gamma} if gamma in GAMMAS:
