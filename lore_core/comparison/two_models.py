@@ -189,6 +189,7 @@ class ChangedSubgroup(Subgroup):
     #: less; "remaining": both differ from 0, in one direction, and not significantly from each
     #: other.
     kind: Kind
+    of: str  #: Name of the model whose predicted classes may name it: of what remains, the second
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
     after: RegionReport
@@ -209,10 +210,10 @@ class ChangedSubgroup(Subgroup):
 
     @property
     def rows_in_words(self) -> str:
-        """Its rows; the predicted class is the first model's, of what remains the second's."""
-        text, of = rows_of_subgroup(self), "second" if self.kind == "remaining" else "first"
-        parts = (*self.conditions, *self.label)
-        return f"{text} by the {of}" if any(p.column == PREDICTED for p in parts) else text
+        """Its rows; the predicted class is the first model's."""
+        text = rows_of_subgroup(self)
+        is_predicted = any(part.column == PREDICTED for part in (*self.conditions, *self.label))
+        return f"{text} by “{self.of}”" if is_predicted else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,8 +388,8 @@ def _growth(change: Sequence[float], both: Sequence[float]) -> tuple[float, floa
 
 
 def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
-    first = ", first" if len(found) > 1 else ":"
-    return f"{start} {counted(len(found), 'subgroup')}{first} {found[0].words}."
+    one = ", such as" if len(found) > 1 else ":"
+    return f"{start} {counted(len(found), 'subgroup')}{one} {found[0].words}."
 
 
 def compare_models(
@@ -515,12 +516,12 @@ def changed_subgroups(
         points, **how, progress=part_of(progress, 0.5, 1.0)
     )
     average = Average.of(one.confidence, one.outcome, "zero", one.weights, one.units)
-    changed = [_changed(item, one, two) for item in changes.subgroups]
+    changed = [_changed(item, one, two, first.name) for item in changes.subgroups]
     for item in now.subgroups:
         inside = [np.isin(item.rows, other.rows).mean() > 1 - SAME for other in changes.subgroups]
         p = float(average.of_rows(item.held_out).p_value(item.sign))
         if p <= level and not any(inside):
-            made = _changed(item, one, two, remains=True)
+            made = _changed(item, one, two, second.name, remains=True)
             if made.before.gap * item.sign >= _MIN_GAP:
                 changed.append(made)
     order = ("new", "worse", "fixed", "better", "remaining")
@@ -552,7 +553,9 @@ def _p_of_mean(values: Floats, rows: Ints, weights: Floats | None, units: Ints |
     return float(found["p_value"].iloc[0])
 
 
-def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False) -> ChangedSubgroup:
+def _changed(
+    item: Subgroup, one: Target, two: Target, of: str, *, remains: bool = False
+) -> ChangedSubgroup:
     inside = np.zeros(len(one.confidence), dtype=bool)
     inside[item.held_out] = True
     counted: dict[str, Any] = {"weights": one.weights, "units": one.units}
@@ -575,5 +578,5 @@ def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False)
         kind = "fixed" if now <= was / 2 else "better"
     known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
     return ChangedSubgroup(
-        **known, kind=kind, before=before, after=after, change=change, growth=growth
+        **known, of=of, kind=kind, before=before, after=after, change=change, growth=growth
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import wraps
 from hashlib import blake2b
 from typing import Any
@@ -11,8 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, compare_groups, composition, metrics, regions
-from lore_core.comparison import Summary
+from lore_core.comparison import ModelComparison, Summary
 from lore_core.comparison.effects import compare_rewards
+from lore_core.comparison.two_models import SameRows, same_rows
 from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
@@ -234,6 +236,19 @@ def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""
     found = methods.summary_of(view, errors=errors(view) if view.is_local else None)
     return found.without_row_values()  # which nobody compares here
+
+
+@_cached(4, "Matching the rows …")
+def matched(first: Dataset, second: Dataset) -> SameRows:
+    """Two models' rows in one order."""
+    pair = same_rows(first, second)
+    return replace(pair, second=map_arrays(pair.second))
+
+
+@_cached(12, "Comparing the models …", *_LOCAL, "seed")
+def models(view: View, other: Dataset) -> ModelComparison:
+    """Compare another model with that of a view."""
+    return methods.models_of(view, other)
 
 
 def fits(

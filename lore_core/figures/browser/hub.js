@@ -98,6 +98,7 @@ function join(root, options) {
       if (what === "detail") askAbout(map, { row: value }, map.setDetail);
       else if (what === "glimpses") askAbout(map, { glimpses: value }, map.setGlimpses);
       else if (what === "field") askAbout(map, { gamma: value }, map.setField);
+      else if (what === "linked") lead(map, value);
       else options.send(what, value);
     },
   });
@@ -116,6 +117,14 @@ function join(root, options) {
       map.unmount();
     },
   };
+}
+
+/** Let the maps that are linked with one do what it does. */
+function lead(map, what) {
+  const { link } = map.state.scene;
+  for (const other of maps) {
+    if (other !== map && other.state.scene?.link === link) other.follow(what);
+  }
 }
 
 function keep(store, key, value, most) {
