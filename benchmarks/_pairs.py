@@ -11,12 +11,13 @@ from _report import markdown_table
 from _trials import APART, Trial, percent
 from numpy.typing import NDArray
 
-from lore_core.comparison.two_models import ChangedSubgroup, compare_models
+from lore_core.comparison.two_models import ChangedSubgroup, ModelComparison, compare_models
 from lore_core.data.dataset import Dataset
 
 #: How far models of one law are apart, in log-odds, and by what factor both are too sure.
 _NOISE, _SHARPER = 0.5, 1.3
 _NAMES = ("old", "new")
+_SAID = ("any", "overall", "subgroup")
 
 
 class Runs(Protocol):
@@ -58,17 +59,41 @@ def _worse(
     return replace(model, probabilities=p, predictions=p.argmax(axis=1))
 
 
+def _said(found: ModelComparison) -> dict[str, float]:
+    """Whether anything is said to be better or worse, by what."""
+    changed = found.of_kind("new", "worse", "fixed", "better")
+    said = found.is_significant, bool(found.verdict), bool(changed)
+    return dict(zip(_SAID, map(float, said), strict=True))
+
+
 def equal_pair(seed: int, name: str, n: int | None) -> dict[str, float]:
     """Whether anything is said of two models of one law."""
     rng = np.random.default_rng(seed + APART)
     first, second = _pair(name, n, rng)
     found = compare_models(first, second, geometry(name, n).points, random_state=seed)
-    changed = found.of_kind("new", "worse", "fixed", "better")
-    return {
-        "any": float(found.is_significant),
-        "overall": float(bool(found.verdict)),
-        "subgroup": float(bool(changed)),
-    }
+    return _said(found)
+
+
+def opposite_pair(seed: int, n_part: int, size: float) -> dict[str, float]:
+    """Whether anything is said of a part where one model is as much over as the other is under.
+
+    Both predict the same classes, and are right elsewhere; few of the part's rows are errors.
+    """
+    rng, n = np.random.default_rng(seed + APART), 2_000
+    labels, inside = rng.integers(0, 2, n), np.arange(n) < n_part
+    right = 1 - size / 2
+    predictions = np.where(rng.random(n) < right, labels, 1 - labels)
+    columns = {f"column {k}": rng.integers(0, 30, n).astype(str) for k in range(8)}
+    metadata = pd.DataFrame({"part": np.where(inside, "a", "b"), **columns})
+
+    def model(called: str, sign: int) -> Dataset:
+        confidence = np.where(inside, right + sign * size / 2, right)
+        p = np.column_stack([1 - confidence, confidence])
+        p[predictions == 0] = p[predictions == 0, ::-1]
+        return Dataset(p, labels, predictions=predictions, metadata=metadata, name=called)
+
+    found = compare_models(model(_NAMES[0], 1), model(_NAMES[1], -1), random_state=seed)
+    return _said(found)
 
 
 def changed_pair(
@@ -109,7 +134,11 @@ def pair_section(run: Runs) -> str:
     rows = []
     for name, n in (("digits", None), ("tumours", None), ("table", 5_000), ("plane", None)):
         found = run.run(equal_pair, 250, name, n)
-        rows.append([name, *(percent(found[what]) for what in ("any", "overall", "subgroup"))])
+        rows.append([name, *(percent(found[what]) for what in _SAID)])
+    for n_part, size in ((50, 0.15), (100, 0.1)):
+        found = run.run(opposite_pair, 250, n_part, size)
+        name = f"±{size * 50:.1f} points in {n_part} of 2,000"
+        rows.append([name, *(percent(found[what]) for what in _SAID)])
     none = markdown_table(["rows", "any statement", "overall", "a subgroup"], rows)
     rows = []
     for kind, is_new, (share, gap) in product(
@@ -125,8 +154,9 @@ def pair_section(run: Runs) -> str:
     return f"""## Two models
 
 Pairs of models of one law: true classes drawn from a classifier's probabilities, both models those
-in log-odds times {_SHARPER}, each with normal noise of its own of {_NOISE}. How often, in %, the
-second is said to be better or worse, overall or in a subgroup (250 pairs each):
+in log-odds times {_SHARPER}, each with normal noise of its own of {_NOISE}; and pairs of which the
+first is overconfident in a part by as much as the second is underconfident there. How often, in %,
+the second is said to be better or worse, overall or in a subgroup (250 pairs each):
 
 {none}
 

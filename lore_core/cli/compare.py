@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +14,19 @@ from lore_core.cli.options import ViewOptions, draws_option, number_option, view
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
 from lore_core.data.errors import InputError, as_path, check_choice, counted
-from lore_core.data.number_text import decimal, p_sentence, p_words, share_words
+from lore_core.data.number_text import (
+    POINTS,
+    decimal,
+    p_sentence,
+    p_words,
+    share_words,
+    signed_points,
+)
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
-    from lore_core.comparison import RunsComparison
+    from lore_core.comparison import ModelComparison, RunsComparison, SameRows
     from lore_core.comparison.runs import Benchmark
 
 _MAP = "pca-20"  #: Of a directory
@@ -31,11 +39,18 @@ method_option = click.option(
     help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
     "against the first.",
 )
+by_option = click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Column that names the rows of both models (default: row_id or id; else they are matched "
+    "by position).",
+)
 
 
 @view_command(
     "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
     "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
+    "lore compare old_test.npz --against new_test.npz --by clip",
     "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
     "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
     several_maps=True,
@@ -51,9 +66,11 @@ method_option = click.option(
     "--against",
     multiple=True,
     metavar="DATA",
-    help="In place of recalibrators: compare DATA with these other rows, or the rows of another "
-    "model, Parquet files of any length, by sums over cells. May be repeated.",
+    help="In place of recalibrators: compare DATA with another model's predictions of the same "
+    "rows: a file, or two joined by “;”. With --sums or --workers, and of Parquet files with more "
+    "than 2,000,000 rows, other rows too, by sums over cells. May be repeated.",
 )
+@by_option
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
 @draws_option("the intervals of calibration errors of one dataset", ", 39 or more")
 @results()
@@ -64,6 +81,7 @@ def compare(
     group: str | None,
     min_group_size: int | None,
     against: tuple[str, ...],
+    by: str | None,
     all_methods: bool,
     draws: int | None,
     progress: Progress,
@@ -75,13 +93,16 @@ def compare(
     <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
     worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
 
-    With --against, DATA and the other rows are summed in the cells of one map, and every metric is
-    given with its difference and its guaranteed bounds.
+    With --against, DATA is an old model and the other a new one: which is better, every metric with
+    the difference and its joint 95 % interval, and the subgroups whose gap grew or fell. By sums
+    both are summed in the cells of one map, and differences have guaranteed bounds.
     """
     from lore_core.comparison.effects import about_predictions
 
-    if against:
+    if against and source.are_summed(given, against):
         return _against(given, against, progress)
+    if against:
+        return _models(given, against, by, progress)
     if given.wanted:
         raise InputError(
             "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
@@ -146,6 +167,79 @@ def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -
     )
     shown = {headings.get(name, name): column for name, column in columns.items()}
     return Output(content, table, [text_table(shown), text])
+
+
+def _models(
+    given: ViewOptions, against: tuple[str, ...], by: str | None, progress: Progress
+) -> Output:
+    import pandas as pd
+
+    # (Nothing is fitted: without a split every row is evaluated.)
+    view = source.open_view(replace(given, calibration_share=0.0), part_of(progress, 0.0, 0.3))
+    found = {}
+    for typed in against:
+        other = source.load_other(typed, given)
+        check_same_rows(view.dataset, other, by)
+        found[typed] = views.methods.models_of(view, other, by=by, progress=progress)
+    tables = [item.frame().assign(against=typed) for typed, item in found.items()]
+    content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
+    text = [part for item in found.values() for part in models_text(item)]
+    return Output(content, pd.concat(tables, ignore_index=True), [*text, view.basis()])
+
+
+def check_same_rows(first: lore.Dataset, second: lore.Dataset, by: str | None) -> SameRows:
+    """Match the rows of two models; InputError, with what else can be done, if they do not fit."""
+    try:
+        return comparison.same_rows(first, second, by=by)
+    except InputError as error:
+        raise InputError(
+            f"{error} Other rows, in Parquet files, are compared by sums: --sums DIR."
+        ) from error
+
+
+def models_text(found: ModelComparison) -> list[str]:
+    """Return the sentence, both values and differences of every metric, and the subgroups."""
+    first, second = found.names
+    cells: dict[str, list[str]] = {"": [], first: [], second: [], "difference (95 % CI)": []}
+    for name, values in found.values.items():
+        metric = CATALOGUE.get(name)
+        if metric is not None and metric.unfiltered_maximum:
+            continue
+        unit = POINTS if metric is None else metric.unit
+        change = found.differences.reindex([name]).iloc[0]
+        ends = (change["difference"], change["low"], change["high"])
+        numbers = [unit.text(values[first]), unit.text(values[second])]
+        heading = "mean gap, points" if metric is None else metric.heading
+        row = [heading, *numbers, unit.estimate_text(*ends, signed=True)]
+        for column, cell in zip(cells.values(), row, strict=True):
+            column.append(cell)
+    groups: dict[str, list[str]] = {
+        "kind": [item.kind for item in found.subgroups],
+        "rows": [item.rows_in_words for item in found.subgroups],
+        "held out": [f"{item.held.n_rows:,}" for item in found.subgroups],
+        "old gap": [signed_points(item.before.gap) for item in found.subgroups],
+        "new gap": [signed_points(item.after.gap) for item in found.subgroups],
+        "change, points (95 % CI)": [
+            POINTS.estimate_text(*ends, signed=True)
+            for ends in (
+                (c.gap, c.gap_low, c.gap_high) for c in (x.change for x in found.subgroups)
+            )
+        ],
+    }
+    listed = text_table(groups) if found.subgroups else ""
+    return [found.sentence, text_table(cells), listed, f"{found.how}."]
+
+
+def changes_since(
+    view: views.View, old: lore.Dataset, by: str | None, progress: Progress
+) -> ModelComparison:
+    """Compare the view's model, on its map, with an old one."""
+    pair = check_same_rows(view.dataset, old, by)
+    points = view.embedding.coordinates[pair.rows] if view.is_local else None
+    how: dict[str, Any] = {"target": view.target, "random_state": view.seed, **view.local}
+    return comparison.compare_models(
+        pair.second, pair.first, points, by=by, **how, progress=progress
+    )
 
 
 def methods_of(

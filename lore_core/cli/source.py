@@ -111,6 +111,18 @@ def load_data(
     return lore.load(files, mapping=mapping, isolate=isolate)
 
 
+def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
+    """Read another model's predictions: a file, a directory, or two files joined by ";"."""
+    data = (typed,) if as_path(typed).exists() else tuple(typed.split(";"))
+    return load_data(data, given.columns, isolate=given.isolate)
+
+
+def are_summed(given: ViewOptions, others: tuple[str, ...]) -> bool:
+    """Return whether DATA and other rows are compared by sums: where asked, or of many rows."""
+    sets = [mergeable.parquet_files(of) for of in (given.data, others) if of != ("demo",)]
+    return given.wanted or any(map(_are_many, sets))
+
+
 def map_name(typed: str, n_features: int) -> lore.embedding.MapName:
     """Parse ``--map``: by default 2 dimensions, at most ``n_features``. Raises InputError."""
     name = lore.embedding.MapName.parse(typed, "--map", or_none=True)

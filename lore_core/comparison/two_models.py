@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,15 +18,16 @@ from lore_core.data.errors import counted, short
 from lore_core.data.number_text import p_sentence, rows_words, signed_points, with_points
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.units import mean_values
+from lore_core.data.units import chosen_units, mean_values
 from lore_core.data.validation import InputError, Points, as_coordinates, check_lengths
+from lore_core.data.weights import weighed
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.proper_scores import BY_CLASS
 from lore_core.regions.selection import RegionReport, change_report, region_report
-from lore_core.regions.subgroups.candidates import SAME, Rows, Tried
+from lore_core.regions.subgroups.candidates import SAME, Tried
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch, halves_of
-from lore_core.regions.subgroups.overall import OVERALL_ALPHA
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Average
 from lore_core.regions.subgroups.verdict import rows_of_subgroup
 from lore_core.regions.variables.attributes import PREDICTED
 
@@ -38,7 +38,9 @@ ALPHA = 0.04
 #: Columns whose values name rows in a file of predictions.
 _ROW_NAMES = ("row_id", "rowid", "id", "sample_id", "example_id", "index")
 #: What one model knows of rows holds for the other as well.
-_SHARED = ("features", "feature_names", "groups", "metadata", "images", "has_image", "weights")
+_SHARED = ("features", "groups", "metadata", "images", "weights", "units")
+#: Goes with another one.
+_WITH = {"features": ("feature_names",), "images": ("has_image",)}
 GAP, ACCURACY = "gap", "accuracy"
 #: Of the mean gaps of both; only for the test that one is nearer to 0.
 _BOTH = "sum of gaps"
@@ -75,29 +77,26 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         rows, others, how = _by_position(first, second)
     else:
         rows, others, how = _by_name(first, second, by)
-    one, two = first.rows(as_block(rows)), second.rows(as_block(others))
+    # (A first model that lacks nothing stays what it is: what is known of it is its own.)
+    one = first if len(rows) == len(first) else first.rows(as_block(rows))
+    two = second.rows(as_block(others))
     if (wrong := np.flatnonzero(one.labels != two.labels)).size:
         row = int(wrong[0])
-        at = f"row {rows[row]}" if by is None else f"'{by}' {_names(one, by)[row]}"
+        at = f"row {rows[row]}" if by is None else f"'{by}' {_column(one, by)[row]}"
         is_, was = (of.class_name(int(of.labels[row])) for of in (two, one))
         fix = "Give both a column 'row_id'." if by is None else f"Look at '{by}' of both files."
         raise InputError(
             f"the models must have the same true classes; of {rows_words(len(wrong))} they differ, "
             f"first at {at}: '{was}' in '{first.name}', '{is_}' in '{second.name}'. {fix}"
         )
-    known = {name: getattr(one, name) for name in _SHARED}
-    given = {name: getattr(two, name) for name in _SHARED}
-    has = {name: known[name] if known[name] is not None else given[name] for name in _SHARED}
-    if known["features"] is not None:
-        has["feature_names"] = known["feature_names"]
-    has["units"] = one.units if one.units is not None else two.units
-    # (One that lacks nothing stays what it is: its maps, and what is known of it, are its own.)
-    if len(rows) == len(first):
-        one = first
-    lacks = any(has[name] is not getattr(one, name) for name in has)
-    return SameRows(
-        replace(one, **has) if lacks else one, replace(two, **has, split=one.split), rows, how
+    lacks = [name for name in _SHARED if getattr(one, name) is None]
+    added, known = (
+        {part: getattr(of, part) for name in names for part in (name, *_WITH.get(name, ()))}
+        for of, names in ((two, lacks), (one, [name for name in _SHARED if name not in lacks]))
     )
+    if any(part is not None for part in added.values()):
+        one = replace(one, **added)
+    return SameRows(one, replace(two, **known, split=one.split), rows, how)
 
 
 def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
@@ -120,53 +119,60 @@ def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
     )
 
 
-def _names(dataset: Dataset, column: str) -> pd.Series[Any]:
+def _column(dataset: Dataset, name: str) -> pd.Series[Any]:
     frames = [frame for frame in (dataset.metadata, dataset.groups) if frame is not None]
-    found = next((frame[column] for frame in frames if column in frame), None)
+    found = next((frame[name] for frame in frames if name in frame), None)
     if found is None:
-        raise InputError(f"'by' must be a column of both models; '{dataset.name}' has no {column}.")
-    return found.astype(str)
+        raise InputError(f"'by' must be a column of both models; '{dataset.name}' has no {name}.")
+    if found.isna().any():
+        none = rows_words(int(found.isna().sum()))
+        raise InputError(f"'{name}' must name each row of '{dataset.name}'; {none} have no value.")
+    return found
 
 
 def _shared_name(first: Dataset, second: Dataset) -> str | None:
     """Return the column that names each row of both, if there is one."""
-    if first.metadata is None or second.metadata is None:
-        return None
-    both = [name for name in first.metadata if name in second.metadata]
-    return next(
-        (
-            str(name)
-            for name in both
-            if str(name).lower() in _ROW_NAMES
-            and first.metadata[name].is_unique
-            and second.metadata[name].is_unique
-        ),
-        None,
-    )
+    frames = [of.metadata for of in (first, second) if of.metadata is not None]
+    both = [name for name in frames[0] if name in frames[1]] if len(frames) == 2 else []
+    for name in both:
+        names = [frame[name] for frame in frames]
+        if str(name).lower() in _ROW_NAMES and all(
+            of.is_unique and of.notna().all() for of in names
+        ):
+            return str(name)
+    return None
 
 
 def _by_position(first: Dataset, second: Dataset) -> tuple[Ints, Ints, str]:
-    every, n = np.arange(len(first)), len(second)
-    if n != len(first):
-        every = np.flatnonzero(first.in_split(EVALUATION))
-    if n != len(every):
+    if len(first) == len(second):
+        rows = others = np.arange(len(first))
+    else:
+        rows, others = (np.flatnonzero(of.in_split(EVALUATION)) for of in (first, second))
+    if len(rows) != len(others):
         raise InputError(
-            f"both models must have the same rows; '{first.name}' has {len(first):,} and "
-            f"'{second.name}' {n:,}, without a column that names each ('row_id' or 'id')."
+            f"both models must have the same rows; '{first.name}' has {len(rows):,} and "
+            f"'{second.name}' {len(others):,}, without a column that names each ('row_id' or 'id')."
         )
-    return every, np.arange(n), f"{rows_words(n)}, matched by their position"
+    return rows, others, f"{rows_words(len(rows))}, matched by their position"
 
 
 def _by_name(first: Dataset, second: Dataset, by: str) -> tuple[Ints, Ints, str]:
-    names = [_names(of, by) for of in (first, second)]
-    for of, values in zip((first, second), names, strict=True):
+    names = [_column(of, by) for of in (first, second)]
+    # (What one file holds as numbers another may hold as text.)
+    numbers = [pd.to_numeric(of, errors="coerce") for of in names]
+    is_text = not any(map(pd.api.types.is_numeric_dtype, names))
+    if is_text or any(of.isna().any() for of in numbers):
+        numbers = [of.astype(str) for of in names]
+    for of, values in zip((first, second), numbers, strict=True):
         if not values.is_unique:
             again = values[values.duplicated()].iloc[0]
-            raise InputError(f"'{by}' must name each row of '{of.name}' once; {again!r} is twice.")
-    others = pd.Index(names[1]).get_indexer(pd.Index(names[0]))
+            raise InputError(f"'{by}' must name each row of '{of.name}' once; '{again}' is twice.")
+    others = pd.Index(numbers[1]).get_indexer(pd.Index(numbers[0]))
     rows = np.flatnonzero(others >= 0)
-    if not rows.size:
-        raise InputError(f"no row of '{first.name}' and '{second.name}' has the same '{by}'.")
+    if not first.in_split(EVALUATION)[rows].any():
+        raise InputError(
+            f"no evaluation row of '{first.name}' has the same '{by}' as one of '{second.name}'."
+        )
     how = f"{rows_words(len(rows))}, matched by '{by}'"
     for of in (first, second):
         if only := len(of) - len(rows):
@@ -183,11 +189,12 @@ class ChangedSubgroup(Subgroup):
     #: less; "remaining": both differ from 0, in one direction, and not significantly from each
     #: other.
     kind: Kind
-    of: str  #: Name of the first model, whose predicted classes may name it
+    of: str  #: Name of the model whose predicted classes may name it
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
     after: RegionReport
     change: RegionReport
+    growth: tuple[float, float, float]  #: |second's gap| − |first's|, with its 95 % interval
 
     @property
     def words(self) -> str:
@@ -203,7 +210,7 @@ class ChangedSubgroup(Subgroup):
 
     @property
     def rows_in_words(self) -> str:
-        """Its rows; the predicted class is the first model's."""
+        """Its rows; the predicted class is that of the model named ``of``."""
         text = rows_of_subgroup(self)
         is_predicted = any(part.column == PREDICTED for part in (*self.conditions, *self.label))
         return f"{text} by “{self.of}”" if is_predicted else text
@@ -256,23 +263,28 @@ class ModelComparison:
     def _is_sure(self, name: str) -> bool:
         return bool(self.differences["p_value"][name] <= OVERALL_ALPHA)
 
-    @cached_property
+    @property
     def gaps(self) -> tuple[float, float]:
         """Mean gaps of both."""
-        one, two = self.measured.datasets.values()
-        return _mean_gap(one), _mean_gap(two)
+        change, both = (float(self.differences["difference"][of]) for of in (GAP, _BOTH))
+        return (both - change) / 2, (both + change) / 2
+
+    @property
+    def growth(self) -> tuple[float, float, float]:
+        """|Second's mean gap| − |first's|, with its joint 95 % interval."""
+        ends = self.differences.loc[[GAP, _BOTH], ["difference", "low", "high"]]
+        return _growth(*ends.to_numpy())
 
     @property
     def _gap_words(self) -> str:
         """Say by how much the mean gap became larger or smaller; "" where that is not sure."""
-        before, after = self.gaps
-        if not (self._is_sure(GAP) and self._is_sure(_BOTH)) or before * after < 0:
+        if not (self._is_sure(GAP) and self._is_sure(_BOTH)):
             return ""
-        size = abs(after) - abs(before)
-        leans = "overconfident" if after > 0 else "underconfident"
-        more = "more" if size > 0 else "less"
+        (before, after), (size, *_) = self.gaps, self.growth
         ends = f"{signed_points(before)} → {signed_points(after)}"
-        return f"{with_points(abs(size), 1)} {more} {leans} on average ({ends})"
+        return (
+            f"mean gap {with_points(abs(size), 1)} {'larger' if size > 0 else 'smaller'} ({ends})"
+        )
 
     @property
     def sentence(self) -> str:
@@ -282,17 +294,18 @@ class ModelComparison:
     def _overall(self) -> str:
         first, second = self.names
         gap = f"; {self._gap_words}" if self._gap_words else ""
-        if not self.score:
-            no = "These data hold no whole probabilities: which model is better cannot be tested"
-            return f"{no}{gap}."
-        metric = CATALOGUE[self.score]
-        now, then = (metric.text(self.measured.table[self.score][of]) for of in (second, first))
-        change, low, high, p = (float(self.differences[of][self.score]) for of in _ENDS)
+        metric = CATALOGUE[self.score or ACCURACY]
+        now, then = (metric.text(self.measured.table[metric.name][of]) for of in (second, first))
+        change, low, high, p = (float(self.differences[of][metric.name]) for of in _ENDS)
         ends = metric.unit.interval_text(low, high, signed=True)
         numbers = (
             f"{metric.name} {now} vs. {then} "
-            f"(difference {metric.unit.text(change, signed=True)}, 95 % CI {ends}"
+            f"(difference {metric.unit.text(change, signed=True)}"
+            + f", 95 % CI {ends}"
+            * bool(ends)
         )
+        if not self.score:
+            return f"Without whole probabilities no score says which is better: {numbers}){gap}."
         if not self.verdict:
             apart = f", {p_sentence(p)} > {OVERALL_ALPHA:g}" if low > 0 or high < 0 else ""
             return f"Neither model is significantly better overall: {numbers}{apart}){gap}."
@@ -330,7 +343,8 @@ class ModelComparison:
                 "difference": item.change.gap,
                 "low": item.change.gap_low,
                 "high": item.change.gap_high,
-                "p_value": item.held.p_adjusted,
+                # (What remains is tested to be wrong, not to differ.)
+                "p_value": np.nan if item.kind == "remaining" else item.held.p_adjusted,
                 "rows": item.n_rows,
                 "held_out_rows": item.held.n_rows,
             }
@@ -363,13 +377,19 @@ class ModelComparison:
 _ENDS = ("difference", "low", "high", "p_value")
 
 
+def _growth(change: Sequence[float], both: Sequence[float]) -> tuple[float, float, float]:
+    """Return |second's gap| − |first's| of their difference d and sum s, each with an interval.
+
+    It is sign(d s) min(|d|, |s|), monotone in d and in s: its ends are among those of the corners.
+    """
+    sizes = [np.sign(d * s) * min(abs(d), abs(s)) for d in change for s in both]
+    corners = [size for k, size in enumerate(sizes) if k // 3 and k % 3]
+    return float(sizes[0]), float(min(corners)), float(max(corners))
+
+
 def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
     one = ", such as" if len(found) > 1 else ":"
     return f"{start} {counted(len(found), 'subgroup')}{one} {found[0].words}."
-
-
-def _mean_gap(rows: Dataset) -> float:
-    return float(np.average(rows.confidence - rows.outcome, weights=rows.weights))
 
 
 def compare_models(
@@ -428,6 +448,7 @@ def compare_models(
         tell(progress, number / 4, f"measuring {name}")
         summaries[name] = summarize(rows, points, details=False, **how, **measuring)
     measured = Comparison.of(models, summaries)
+    one, two = (rows.target(target) for rows in models.values())
     search = changed_subgroups(
         models[pair.first.name],
         models[pair.second.name],
@@ -437,12 +458,11 @@ def compare_models(
         random_state=random_state,
         progress=part_of(progress, 0.5, 1.0),
     )
-    return ModelComparison(measured, _differences(measured), search, pair.how)
+    return ModelComparison(measured, _differences(measured, one, two), search, pair.how)
 
 
-def _differences(measured: Comparison) -> pd.DataFrame:
+def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame:
     """Test the second's means less the first's, all of them together."""
-    one, two = measured.datasets.values()
     before, after = (item.row_values for item in measured.summaries.values())
     assert before is not None
     assert after is not None
@@ -455,9 +475,9 @@ def _differences(measured: Comparison) -> pd.DataFrame:
     possible = np.stack([-largest, largest], axis=1)
     for name, of_class in BY_CLASS.items():
         if name in columns:
-            scores = by_blocks(of_class, one.probabilities)
+            first, second = (rows.probabilities for rows in measured.datasets.values())
             possible[list(columns).index(name)] = difference_range(
-                of_class, scores, two.probabilities, weights=one.weights, units=one.units
+                of_class, by_blocks(of_class, first), second, weights=one.weights, units=one.units
             )
     return joint_intervals(columns, possible)
 
@@ -480,11 +500,13 @@ def changed_subgroups(
     one, two = first.target(target), second.target(target)
     each = ALPHA / 2
     level = each / (2 * MOST_TRIED)
-    both = _rows_of(one, two)
+    before, after = (of.confidence - of.outcome for of in (one, two))
 
     def is_nearer_or_further(item: Tried) -> bool:
-        found = both.average(slice(None), "other model").of_rows(item.held_out)
-        return 2 * min(float(found.p_value(1)), float(found.p_value(-1))) <= level
+        rows, counted = item.held_out, (one.weights, one.units)
+        return all(
+            _p_of_mean(of, rows, *counted) <= level for of in (after - before, after + before)
+        )
 
     how: dict[str, Any] = {"gamma": gamma, "alpha": each}
     changes = halves_of(described, target=target, other=two, random_state=random_state).search(
@@ -493,14 +515,13 @@ def changed_subgroups(
     now = halves_of(second, target=target, random_state=random_state).search(
         points, **how, progress=part_of(progress, 0.5, 1.0)
     )
-    before = Rows(one.confidence, one.outcome, [], [], one.weights, one.units)
-    average = before.average(slice(None), "zero")
+    average = Average.of(one.confidence, one.outcome, "zero", one.weights, one.units)
     changed = [_changed(item, one, two, first.name) for item in changes.subgroups]
     for item in now.subgroups:
         inside = [np.isin(item.rows, other.rows).mean() > 1 - SAME for other in changes.subgroups]
         p = float(average.of_rows(item.held_out).p_value(item.sign))
         if p <= level and not any(inside):
-            made = _changed(item, one, two, first.name, remains=True)
+            made = _changed(item, one, two, second.name, remains=True)
             if made.before.gap * item.sign >= _MIN_GAP:
                 changed.append(made)
     order = ("new", "worse", "fixed", "better", "remaining")
@@ -516,10 +537,20 @@ def _with_prediction(first: Dataset, second: Dataset) -> Dataset:
     return replace(first, metadata=frame.assign(**{f"predicted by {second.name}": names}))
 
 
-def _rows_of(one: Target, two: Target) -> Rows:
-    """Return rows whose gap is the sum of both models'."""
-    sums = one.confidence + two.confidence, one.outcome + two.outcome
-    return Rows(*sums, [], [], one.weights, one.units)
+def _p_of_mean(values: Floats, rows: Ints, weights: Floats | None, units: Ints | None) -> float:
+    """Two-sided p-value of a mean of 0 of some rows, however skewed, by Gaffke's bounds.
+
+    The largest value of either sign is that of all rows: errors are rare, and some rows hold none.
+    """
+    each = weighed(values, weights)
+    inside = each[rows]
+    if (own := chosen_units(units, rows)) is not None:
+        inside = np.bincount(own, inside).astype(np.float64)
+    if units is not None:
+        each = np.bincount(units, each).astype(np.float64)
+    largest = np.abs(each).max()
+    found = joint_intervals(pd.DataFrame({"mean": inside}), [[-largest, largest]])
+    return float(found["p_value"].iloc[0])
 
 
 def _changed(
@@ -531,8 +562,14 @@ def _changed(
     before, after = (
         region_report(of.confidence, of.outcome, inside, **counted) for of in (one, two)
     )
-    apart = two.confidence - one.confidence, two.outcome - one.outcome
-    change = change_report(*apart, inside, **counted)
+    change, both = (
+        change_report(c, a, inside, **counted)
+        for c, a in (
+            (two.confidence - one.confidence, two.outcome - one.outcome),
+            (two.confidence + one.confidence, two.outcome + one.outcome),
+        )
+    )
+    growth = _growth(*((of.gap, of.gap_low, of.gap_high) for of in (change, both)))
     was, now = abs(before.gap), abs(after.gap)
     kind: Kind = "remaining"
     if not remains and now > was:
@@ -540,4 +577,6 @@ def _changed(
     elif not remains:
         kind = "fixed" if now <= was / 2 else "better"
     known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
-    return ChangedSubgroup(**known, of=of, kind=kind, before=before, after=after, change=change)
+    return ChangedSubgroup(
+        **known, of=of, kind=kind, before=before, after=after, change=change, growth=growth
+    )

@@ -1,0 +1,243 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import lore_core as lore
+from lore_core.comparison import same_rows
+
+
+def model(confidence, right, name, *, labels=None, **known):
+    """Two classes; class 1 is predicted, with its confidence, where labels are 1 if right."""
+    labels = np.asarray(right, int) if labels is None else labels
+    p = np.column_stack([1 - np.asarray(confidence), confidence])
+    return lore.Dataset(p, labels, predictions=np.ones(len(p), int), name=name, **known)
+
+
+def pair(n=3000, gaps=((0.0, 0.0), (0.0, 0.0)), seed=0, share=0.3, **known):
+    """Two models right in 70 % of the rows, whose gaps in a part (a) and elsewhere (b) are given.
+
+    What the second predicts is the other class in some of the rows, so that both err apart.
+    """
+    rng = np.random.default_rng(seed)
+    part = np.where(np.arange(n) < share * n, "a", "b")
+    labels = rng.integers(0, 2, n)
+    columns = {"part": part, "noise": rng.normal(size=n), "row_id": np.arange(n)}
+    made = []
+    for name, (inside, elsewhere) in zip(("old", "new"), gaps, strict=True):
+        right = rng.random(n) < 0.7 - np.where(part == "a", inside, elsewhere)
+        predictions = np.where(right, labels, 1 - labels)
+        p = np.where(predictions[:, None] == [0, 1], 0.7, 0.3)
+        made.append(
+            lore.Dataset(
+                p, labels, predictions=predictions, metadata=pd.DataFrame(columns), name=name,
+                **known,
+            )
+        )  # fmt: skip
+    return made
+
+
+def test_differences_are_of_the_same_rows():
+    old, new = pair(400, ((0.1, 0.0), (0.0, 0.0)))
+    found = lore.compare_models(old, new)
+    gaps = [of.confidence - of.outcome for of in (old, new)]
+    own = [-np.log(of.probabilities[np.arange(400), of.labels]) for of in (old, new)]
+    brier = [np.square(of.probabilities[:, 1] - of.labels) for of in (old, new)]
+    right = [of.outcome for of in (old, new)]
+    for name, (one, two) in {"gap": gaps, "NLL": own, "Brier": brier, "accuracy": right}.items():
+        paired = stats.ttest_rel(two, one).confidence_interval(0.95)
+        row = found.differences.loc[name]
+        assert row["difference"] == pytest.approx((paired.low + paired.high) / 2, abs=1e-9)
+        # Gaffke's joint bounds are wider than one paired interval, not by much.
+        assert row["low"] <= paired.low
+        assert row["high"] >= paired.high
+        assert row["high"] - row["low"] < 2 * (paired.high - paired.low)
+    assert found.gaps == pytest.approx([of.mean() for of in gaps], abs=1e-12)
+    frame = found.frame().set_index("what")
+    assert frame["first"]["NLL"] == pytest.approx(own[0].mean())
+    assert frame["second"]["gap"] == pytest.approx(gaps[1].mean())
+    # Of one class the outcomes are the same: the gap changes with the probability alone.
+    of_class = lore.compare_models(old, new, target=1)
+    change = (new.probabilities - old.probabilities)[:, 1].mean()
+    assert of_class.differences["difference"]["gap"] == pytest.approx(change, abs=1e-12)
+    assert of_class.differences["difference"]["accuracy"] == 0
+
+
+def test_the_better_model_is_named():
+    old, new = pair(2000, ((0.2, 0.2), (0.0, 0.0)))
+    for first, second, verdict, size in (
+        (old, new, "better", "smaller"),
+        (new, old, "worse", "la"),
+    ):
+        found = lore.compare_models(first, second)
+        assert found.verdict == verdict
+        assert found.sentence.startswith(f"“{second.name}” is {verdict} overall: NLL 0.")
+        assert f"points {size}" in found.sentence
+    replies = [replace(of, complete=False) for of in (old, new)]
+    found = lore.compare_models(*replies)
+    assert found.verdict == ""
+    assert found.sentence.startswith("Without whole probabilities no score says which is better: a")
+
+
+@pytest.mark.parametrize(
+    ("gaps", "kind", "sign"),
+    [
+        (((0.0, 0.0), (0.25, 0.0)), "new", 1),
+        (((0.22, 0.0), (0.36, 0.0)), "worse", 1),
+        (((0.25, 0.0), (0.0, 0.0)), "fixed", -1),
+        (((0.4, 0.0), (0.28, 0.0)), "better", -1),
+        (((0.25, 0.0), (0.25, 0.0)), "remaining", 1),
+    ],
+)
+def test_subgroups_by_kind(gaps, kind, sign):
+    old, new = pair(6000, gaps)
+    (found,) = lore.compare_models(old, new).subgroups
+    assert (found.kind, found.sign) == (kind, sign)
+    assert found.rows_in_words == "rows with part a"
+    np.testing.assert_array_equal(np.sort(found.rows), np.arange(1800))
+    # By hand, from the rows that were held out.
+    before, after = ((of.confidence - of.outcome)[found.held_out] for of in (old, new))
+    d = after - before
+    assert found.before.gap == pytest.approx(before.mean())
+    assert found.after.gap == pytest.approx(after.mean())
+    ends = stats.ttest_1samp(d, 0).confidence_interval(0.95)
+    change = found.change
+    assert [change.gap, change.gap_low, change.gap_high] == pytest.approx([d.mean(), *ends])
+    if kind != "remaining":
+        t = (abs(d.sum()) - 0.5) / np.sqrt(np.square(d).sum())
+        assert found.held.p_value == pytest.approx(stats.norm.sf(t), rel=1e-9)
+        assert np.sign(d.mean()) == sign
+
+
+def test_a_part_without_errors_says_little():
+    # In a part the first is sure to 100 %, the second to 85 %; none of its m held-out rows is
+    # wrong. Elsewhere 15 % are, so that the gaps may be +7.5 and −7.5 points just as well:
+    # by Gaffke's bounds P(w ≥ 0.15 / 1.15) with w ~ Beta(1, m), 0.016 for 30 rows, nothing for 300.
+    n = 3000
+    for size, kinds in ((60, []), (600, ["new"])):
+        inside = np.arange(n) < size
+        right = inside | (np.arange(n) % 7 > 0)
+        part = pd.DataFrame({"part": np.where(inside, "a", "b")})
+        models = [
+            model(np.where(inside, sure, 6 / 7), right, name, metadata=part)
+            for name, sure in (("old", 1.0), ("new", 0.85))
+        ]
+        found = lore.compare_models(*models)
+        assert [item.kind for item in found.subgroups] == kinds
+
+
+def test_only_a_gap_further_from_0_is_worse():
+    # The gap of the part goes from +20 to −20 points: changed for sure, but no worse.
+    n = 4000
+    part = pd.DataFrame({"part": np.where(np.arange(n) < 1000, "a", "b")})
+    right = np.arange(n) % 10 < 7
+    for after, kinds in ((0.5, []), (0.3, ["new"])):
+        models = [
+            model(np.where(part["part"] == "a", sure, 0.7), right, name, metadata=part)
+            for name, sure in (("old", 0.9), ("new", after))
+        ]
+        assert [item.kind for item in lore.compare_models(*models).subgroups] == kinds
+
+
+def test_weights_and_units():
+    old, new = pair(600, ((0.2, 0.0), (0.0, 0.0)))
+    rng = np.random.default_rng(1)
+    times = rng.integers(1, 4, 600)
+    weighted = lore.compare_models(*(replace(of, weights=times) for of in (old, new)))
+    again = np.repeat(np.arange(600), times)
+    repeated = [replace(of.rows(again), metadata=None) for of in (old, new)]
+    found = lore.compare_models(*repeated).differences["difference"]
+    pd.testing.assert_series_equal(weighted.differences["difference"], found, atol=1e-12)
+    # Rows twice, each a unit with its copy, say what the rows do.
+    twice = np.repeat(np.arange(600), 2)
+    copies = [replace(of.rows(twice), metadata=None, units=twice) for of in (old, new)]
+    alone = lore.compare_models(old, new).differences
+    shared = [name for name in alone.index if "held out" not in name]
+    together = lore.compare_models(*copies).differences.loc[shared]
+    pd.testing.assert_frame_equal(together, alone.loc[shared], rtol=0.2, atol=2e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 800])
+def test_identical_models_say_nothing(n):
+    old, _ = pair(n)
+    found = lore.compare_models(old, old, np.random.default_rng(0).normal(size=(n, 2)))
+    assert found.names == ("old", "old (second)")
+    assert not found.is_significant
+    assert not found.of_kind("new", "worse", "fixed", "better")
+    assert (found.differences["difference"].drop("sum of gaps") == 0).all()
+    assert found.sentence.startswith("Neither model is significantly better overall: NLL ")
+    assert "nan" not in found.sentence
+    assert found.to_dict()["rows"] == n
+
+
+class TestSameRows:
+    def test_by_name(self):
+        old, new = pair(300)
+        order = np.random.default_rng(0).permutation(300)[:200]
+        known = same_rows(old, new.rows(order))
+        np.testing.assert_array_equal(known.rows, np.sort(order))
+        np.testing.assert_array_equal(known.second.probabilities, new.probabilities[known.rows])
+        assert known.how == "200 rows, matched by 'row_id', 100 only in “old”"
+        # As text, with the classes in another order, and names that no file calls an id.
+        frame = new.metadata.rename(columns={"row_id": "clip"}).astype({"clip": str})
+        turned = lore.Dataset(
+            new.probabilities[:, ::-1], 1 - new.labels, predictions=1 - new.predictions,
+            metadata=frame, class_names=("1", "0"), name="new",
+        )  # fmt: skip
+        first = replace(old, metadata=old.metadata.rename(columns={"row_id": "clip"}))
+        found = same_rows(first, turned.rows(order), by="clip")
+        np.testing.assert_array_equal(found.second.predictions, known.second.predictions)
+        np.testing.assert_array_equal(found.second.probabilities, known.second.probabilities)
+        np.testing.assert_array_equal(found.second.labels, found.first.labels)
+
+    def test_by_position(self):
+        old, new = (replace(of, metadata=None) for of in pair(100))
+        split = np.where(np.arange(100) < 40, "calibration", "evaluation")
+        features = np.arange(100.0)[:, None]
+        first = replace(old, split=split, features=features, feature_names=("x",))
+        for second in (
+            new,
+            new.rows(slice(40, None)),
+            replace(new, split=split).rows(slice(20, 100)),
+        ):
+            found = same_rows(first, second)
+            assert found.how.endswith("rows, matched by their position")
+            both = found.first.evaluation, found.second.evaluation
+            np.testing.assert_array_equal(both[1].probabilities, new.probabilities[40:])
+            np.testing.assert_array_equal(both[0].features, both[1].features)
+            assert both[1].feature_names == ("x",)
+        # What only the second knows of the rows holds for both; nothing is copied without need.
+        assert same_rows(new, first).first.feature_names == ("x",)
+        assert same_rows(first, new).first is first
+
+    def test_refusals(self):
+        old, new = pair(100)
+        bare = [replace(of, metadata=None) for of in (old, new)]
+        wrong = replace(new, labels=np.r_[1 - new.labels[:1], new.labels[1:]])
+        ids = [new.metadata.assign(row_id=of) for of in (7, [None, *range(99)], range(500, 600))]
+        twice, missing, others = (replace(new, metadata=of) for of in ids)
+        three = lore.Dataset(np.full((100, 3), 1 / 3), old.labels, name="new")
+        for first, second, by, words in (
+            (
+                bare[0],
+                bare[1].rows(slice(50)),
+                None,
+                "'old' has 100 and 'new' 50, without a column",
+            ),
+            (
+                bare[0],
+                replace(wrong, metadata=None),
+                None,
+                "of 1 row they differ, first at row 0: '",
+            ),
+            (old, wrong, None, "first at 'row_id' 0: .* Look at 'row_id' of both files"),
+            (old, twice, "row_id", "must name each row of 'new' once; '7' is twice"),
+            (old, missing, "row_id", "must name each row of 'new'; 1 row have no value"),
+            (old, others, "row_id", "no evaluation row of 'old' has the same 'row_id' as one of"),
+            (old, new, "clip", "'by' must be a column of both models; 'old' has no clip"),
+            (old, three, None, "must have the same classes; only one has 2"),
+        ):
+            with pytest.raises(lore.InputError, match=words):
+                same_rows(first, second, by=by)
