@@ -189,7 +189,7 @@ class ChangedSubgroup(Subgroup):
     #: less; "remaining": both differ from 0, in one direction, and not significantly from each
     #: other.
     kind: Kind
-    of: str  #: Name of the model whose predicted classes may name it: of what remains, the second
+    of: str  #: Name of the model whose predicted classes may name it
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
     after: RegionReport
@@ -210,7 +210,7 @@ class ChangedSubgroup(Subgroup):
 
     @property
     def rows_in_words(self) -> str:
-        """Its rows; the predicted class is the first model's."""
+        """Its rows; the predicted class is that of the model named ``of``."""
         text = rows_of_subgroup(self)
         is_predicted = any(part.column == PREDICTED for part in (*self.conditions, *self.label))
         return f"{text} by “{self.of}”" if is_predicted else text
