@@ -359,6 +359,7 @@ def check(
 def _as_text(table: Table) -> str:
     metrics = [_CHECKED[name] for name in table["check"]]
     ends = zip(metrics, table["low"], table["high"], strict=True)
+    where = {"where": list(table["where"])} if table["where"].any() else {}
     return text_table(
         {
             "check": [metric.heading for metric in metrics],
@@ -366,6 +367,7 @@ def _as_text(table: Table) -> str:
             "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
             "95 % CI": [metric.interval_text(low, high) for metric, low, high in ends],
             "result": list(table["result"]),
+            **where,
         }
     )
 

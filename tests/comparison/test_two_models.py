@@ -9,33 +9,28 @@ import lore_core as lore
 from lore_core.comparison import same_rows
 
 
-def model(confidence, right, name, *, labels=None, **known):
-    """Two classes; class 1 is predicted, with its confidence, where labels are 1 if right."""
-    labels = np.asarray(right, int) if labels is None else labels
-    p = np.column_stack([1 - np.asarray(confidence), confidence])
-    return lore.Dataset(p, labels, predictions=np.ones(len(p), int), name=name, **known)
+def sure(confidences, right, inside):
+    """Models that predict class 1, by what they are sure of it inside a part and elsewhere."""
+    part, one = pd.DataFrame({"part": np.where(inside, "a", "b")}), np.ones(len(right), int)
+    made = []
+    for name, (within, elsewhere) in zip(("old", "new"), confidences, strict=True):
+        c = np.where(inside, within, elsewhere)
+        p = np.column_stack([1 - c, c])
+        made.append(lore.Dataset(p, right * 1, metadata=part, predictions=one, name=name))
+    return made
 
 
-def pair(n=3000, gaps=((0.0, 0.0), (0.0, 0.0)), seed=0, share=0.3, **known):
-    """Two models right in 70 % of the rows, whose gaps in a part (a) and elsewhere (b) are given.
-
-    What the second predicts is the other class in some of the rows, so that both err apart.
-    """
-    rng = np.random.default_rng(seed)
-    part = np.where(np.arange(n) < share * n, "a", "b")
-    labels = rng.integers(0, 2, n)
-    columns = {"part": part, "noise": rng.normal(size=n), "row_id": np.arange(n)}
+def pair(n=3000, gaps=((0.0, 0.0), (0.0, 0.0))):
+    """Two models sure to 70 %, whose gaps in a part (a) and elsewhere (b) are given."""
+    rng = np.random.default_rng(0)
+    part, labels = np.where(np.arange(n) < 0.3 * n, "a", "b"), rng.integers(0, 2, n)
+    known = pd.DataFrame({"part": part, "noise": rng.normal(size=n), "row_id": np.arange(n)})
     made = []
     for name, (inside, elsewhere) in zip(("old", "new"), gaps, strict=True):
         right = rng.random(n) < 0.7 - np.where(part == "a", inside, elsewhere)
         predictions = np.where(right, labels, 1 - labels)
         p = np.where(predictions[:, None] == [0, 1], 0.7, 0.3)
-        made.append(
-            lore.Dataset(
-                p, labels, predictions=predictions, metadata=pd.DataFrame(columns), name=name,
-                **known,
-            )
-        )  # fmt: skip
+        made.append(lore.Dataset(p, labels, metadata=known, name=name))
     return made
 
 
@@ -118,26 +113,15 @@ def test_a_part_without_errors_says_little():
     n = 3000
     for size, kinds in ((60, []), (600, ["new"])):
         inside = np.arange(n) < size
-        right = inside | (np.arange(n) % 7 > 0)
-        part = pd.DataFrame({"part": np.where(inside, "a", "b")})
-        models = [
-            model(np.where(inside, sure, 6 / 7), right, name, metadata=part)
-            for name, sure in (("old", 1.0), ("new", 0.85))
-        ]
-        found = lore.compare_models(*models)
-        assert [item.kind for item in found.subgroups] == kinds
+        models = sure(((1.0, 6 / 7), (0.85, 6 / 7)), inside | (np.arange(n) % 7 > 0), inside)
+        assert [item.kind for item in lore.compare_models(*models).subgroups] == kinds
 
 
 def test_only_a_gap_further_from_0_is_worse():
     # The gap of the part goes from +20 to −20 points: changed for sure, but no worse.
-    n = 4000
-    part = pd.DataFrame({"part": np.where(np.arange(n) < 1000, "a", "b")})
-    right = np.arange(n) % 10 < 7
+    row = np.arange(4000)
     for after, kinds in ((0.5, []), (0.3, ["new"])):
-        models = [
-            model(np.where(part["part"] == "a", sure, 0.7), right, name, metadata=part)
-            for name, sure in (("old", 0.9), ("new", after))
-        ]
+        models = sure(((0.9, 0.7), (after, 0.7)), row % 10 < 7, row < 1000)
         assert [item.kind for item in lore.compare_models(*models).subgroups] == kinds
 
 
@@ -182,10 +166,8 @@ class TestSameRows:
         assert known.how == "200 rows, matched by 'row_id', 100 only in “old”"
         # As text, with the classes in another order, and names that no file calls an id.
         frame = new.metadata.rename(columns={"row_id": "clip"}).astype({"clip": str})
-        turned = lore.Dataset(
-            new.probabilities[:, ::-1], 1 - new.labels, predictions=1 - new.predictions,
-            metadata=frame, class_names=("1", "0"), name="new",
-        )  # fmt: skip
+        known_as = {"metadata": frame, "class_names": ("1", "0"), "name": "new"}
+        turned = lore.Dataset(new.probabilities[:, ::-1], 1 - new.labels, **known_as)
         first = replace(old, metadata=old.metadata.rename(columns={"row_id": "clip"}))
         found = same_rows(first, turned.rows(order), by="clip")
         np.testing.assert_array_equal(found.second.predictions, known.second.predictions)
