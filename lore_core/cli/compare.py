@@ -14,14 +14,7 @@ from lore_core.cli.options import ViewOptions, draws_option, number_option, view
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
 from lore_core.data.errors import InputError, as_path, check_choice, counted
-from lore_core.data.number_text import (
-    POINTS,
-    decimal,
-    p_sentence,
-    p_words,
-    share_words,
-    signed_points,
-)
+from lore_core.data.number_text import decimal, p_sentence, p_words, share_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
@@ -183,8 +176,8 @@ def _models(
         found[typed] = views.methods.models_of(view, other, by=by, progress=progress)
     tables = [item.frame().assign(against=typed) for typed, item in found.items()]
     content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
-    text = [part for item in found.values() for part in models_text(item)]
-    return Output(content, pd.concat(tables, ignore_index=True), [*text, view.basis()])
+    text = [(item.sentence, text_table(item.texts), f"{item.how}.") for item in found.values()]
+    return Output(content, pd.concat(tables, ignore_index=True), [*sum(text, ()), view.basis()])
 
 
 def check_same_rows(first: lore.Dataset, second: lore.Dataset, by: str | None) -> SameRows:
@@ -195,39 +188,6 @@ def check_same_rows(first: lore.Dataset, second: lore.Dataset, by: str | None) -
         raise InputError(
             f"{error} Other rows, in Parquet files, are compared by sums: --sums DIR."
         ) from error
-
-
-def models_text(found: ModelComparison) -> list[str]:
-    """Return the sentence, both values and differences of every metric, and the subgroups."""
-    first, second = found.names
-    cells: dict[str, list[str]] = {"": [], first: [], second: [], "difference (95 % CI)": []}
-    for name, values in found.values.items():
-        metric = CATALOGUE.get(name)
-        if metric is not None and metric.unfiltered_maximum:
-            continue
-        unit = POINTS if metric is None else metric.unit
-        change = found.differences.reindex([name]).iloc[0]
-        ends = (change["difference"], change["low"], change["high"])
-        numbers = [unit.text(values[first]), unit.text(values[second])]
-        heading = "mean gap, points" if metric is None else metric.heading
-        row = [heading, *numbers, unit.estimate_text(*ends, signed=True)]
-        for column, cell in zip(cells.values(), row, strict=True):
-            column.append(cell)
-    groups: dict[str, list[str]] = {
-        "kind": [item.kind for item in found.subgroups],
-        "rows": [item.rows_in_words for item in found.subgroups],
-        "held out": [f"{item.held.n_rows:,}" for item in found.subgroups],
-        "old gap": [signed_points(item.before.gap) for item in found.subgroups],
-        "new gap": [signed_points(item.after.gap) for item in found.subgroups],
-        "change, points (95 % CI)": [
-            POINTS.estimate_text(*ends, signed=True)
-            for ends in (
-                (c.gap, c.gap_low, c.gap_high) for c in (x.change for x in found.subgroups)
-            )
-        ],
-    }
-    listed = text_table(groups) if found.subgroups else ""
-    return [found.sentence, text_table(cells), listed, f"{found.how}."]
 
 
 def changes_since(

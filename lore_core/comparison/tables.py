@@ -92,15 +92,19 @@ def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
 
 def check_growth(found: ModelComparison, limit: float) -> pd.DataFrame:
     """Check by how much a second model's mean gap and a subgroup's grew against a limit."""
+    none = ((np.nan,) * 3, "")
     grown = [(item.growth, item.rows_in_words) for item in found.of_kind("new", "worse")]
-    of_all = found.growth
-    rows: list[tuple[object, ...]] = [
-        (GROWTH, limit, *of_all, _result(1.0, *of_all[:2], limit), ""),
-        (SUBGROUP_GROWTH, limit, np.nan, np.nan, np.nan, "met", ""),
+    worst = max(grown, key=lambda item: item[0][1], default=none)
+    rows = [
+        (
+            name,
+            limit,
+            *of,
+            _result(1.0, *of[:2], limit) if where or name == GROWTH else "met",
+            where,
+        )
+        for name, (of, where) in ((GROWTH, (found.growth, "")), (SUBGROUP_GROWTH, worst))
     ]
-    if grown:
-        growth, where = max(grown, key=lambda item: item[0][1])
-        rows[1] = (SUBGROUP_GROWTH, limit, *growth, _result(1.0, *growth[:2], limit), where)
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 

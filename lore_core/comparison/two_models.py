@@ -15,7 +15,7 @@ from lore_core.data.arrays import Floats, Ints, as_block
 from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import counted, short
-from lore_core.data.number_text import p_sentence, rows_words, signed_points, with_points
+from lore_core.data.number_text import POINTS, p_sentence, rows_words, signed_points, with_points
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.units import chosen_units, mean_values
@@ -199,9 +199,7 @@ class ChangedSubgroup(Subgroup):
     @property
     def words(self) -> str:
         """Its rows, both gaps and the change: ``"rows predicted 3 (+2.1 → +15.0 points; …)"``."""
-        ends = " to ".join(
-            signed_points(end) for end in (self.change.gap_low, self.change.gap_high)
-        )
+        ends = POINTS.interval_text(self.change.gap_low, self.change.gap_high, signed=True)
         return (
             f"{self.rows_in_words} ({signed_points(self.before.gap)} → "
             f"{signed_points(self.after.gap)} points; change {signed_points(self.change.gap)}, "
@@ -281,10 +279,8 @@ class ModelComparison:
         if not (self._is_sure(GAP) and self._is_sure(_BOTH)):
             return ""
         (before, after), (size, *_) = self.gaps, self.growth
-        ends = f"{signed_points(before)} → {signed_points(after)}"
-        return (
-            f"mean gap {with_points(abs(size), 1)} {'larger' if size > 0 else 'smaller'} ({ends})"
-        )
+        grew = f"{with_points(abs(size), 1)} {'larger' if size > 0 else 'smaller'}"
+        return f"mean gap {grew} ({signed_points(before)} → {signed_points(after)})"
 
     @property
     def sentence(self) -> str:
@@ -297,13 +293,11 @@ class ModelComparison:
         metric = CATALOGUE[self.score or ACCURACY]
         now, then = (metric.text(self.measured.table[metric.name][of]) for of in (second, first))
         change, low, high, p = (float(self.differences[of][metric.name]) for of in _ENDS)
-        ends = metric.unit.interval_text(low, high, signed=True)
         numbers = (
-            f"{metric.name} {now} vs. {then} "
-            f"(difference {metric.unit.text(change, signed=True)}"
-            + f", 95 % CI {ends}"
-            * bool(ends)
+            f"{metric.name} {now} vs. {then} (difference {metric.unit.text(change, signed=True)}"
         )
+        if ends := metric.unit.interval_text(low, high, signed=True):
+            numbers += f", 95 % CI {ends}"
         if not self.score:
             return f"Without whole probabilities no score says which is better: {numbers}){gap}."
         if not self.verdict:
@@ -352,6 +346,22 @@ class ModelComparison:
         ]
         columns = ["what", "kind", "first", "second", *_ENDS, "rows", "held_out_rows"]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-2:], "Int64"))
+
+    @property
+    def texts(self) -> dict[str, list[str]]:
+        """Columns of a table of both models' numbers: a line for each metric and each subgroup."""
+        lines: list[tuple[str, ...]] = [("", *self.names, "difference (95 % CI)")]
+        for row in self.frame().to_dict(orient="records"):
+            metric = CATALOGUE.get(row["what"])
+            if metric is not None and metric.unfiltered_maximum:
+                continue
+            of = f"{row['kind']}: gap of {row['what']}, points"
+            name = "mean gap, points" if row["what"] == GAP else metric.heading if metric else of
+            unit, ends = metric.unit if metric else POINTS, (row["low"], row["high"])
+            values = (unit.text(row[of], signed=metric is None) for of in ("first", "second"))
+            change = unit.estimate_text(row["difference"], *ends, signed=True)
+            lines.append((name, *values, change))
+        return {name: list(column) for name, *column in zip(*lines, strict=True)}
 
     @property
     def values(self) -> dict[str, dict[str, float]]:
@@ -449,15 +459,8 @@ def compare_models(
         summaries[name] = summarize(rows, points, details=False, **how, **measuring)
     measured = Comparison.of(models, summaries)
     one, two = (rows.target(target) for rows in models.values())
-    search = changed_subgroups(
-        models[pair.first.name],
-        models[pair.second.name],
-        points,
-        target=target,
-        gamma=gamma,
-        random_state=random_state,
-        progress=part_of(progress, 0.5, 1.0),
-    )
+    first, second = models.values()
+    search = _changed_subgroups(first, second, points, part_of(progress, 0.5, 1.0), **how)
     return ModelComparison(measured, _differences(measured, one, two), search, pair.how)
 
 
@@ -482,39 +485,33 @@ def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame
     return joint_intervals(columns, possible)
 
 
-def changed_subgroups(
+def _changed_subgroups(
     first: Dataset,
     second: Dataset,
-    points: Floats | None = None,
+    points: Floats | None,
+    progress: Progress | None,
     *,
-    target: str | int = TOP_LABEL,
-    gamma: float = GAMMA,
-    random_state: int = 0,
-    progress: Progress | None = None,
+    target: str | int,
+    gamma: float,
+    random_state: int,
 ) -> SubgroupSearch:
-    """Find subgroups whose gap changed or remained; see :func:`compare_models`.
-
-    ``first, second``: of the same rows. ``points`` (n, d): their places on a map.
-    """
-    described = _with_prediction(first, second)
-    one, two = first.target(target), second.target(target)
+    """Find subgroups whose gap changed or remained, of models of the same rows."""
+    one, two = (rows.target(target) for rows in (first, second))
     each = ALPHA / 2
     level = each / (2 * MOST_TRIED)
     before, after = (of.confidence - of.outcome for of in (one, two))
 
     def is_nearer_or_further(item: Tried) -> bool:
-        rows, counted = item.held_out, (one.weights, one.units)
-        return all(
-            _p_of_mean(of, rows, *counted) <= level for of in (after - before, after + before)
-        )
+        change, both = after - before, after + before
+        p = [_p_of_mean(of, item.held_out, one.weights, one.units) for of in (change, both)]
+        return max(p) <= level
 
+    halves: dict[str, Any] = {"target": target, "random_state": random_state}
     how: dict[str, Any] = {"gamma": gamma, "alpha": each}
-    changes = halves_of(described, target=target, other=two, random_state=random_state).search(
-        points, **how, also=is_nearer_or_further, progress=part_of(progress, 0.0, 0.5)
-    )
-    now = halves_of(second, target=target, random_state=random_state).search(
-        points, **how, progress=part_of(progress, 0.5, 1.0)
-    )
+    begin, end = part_of(progress, 0.0, 0.5), part_of(progress, 0.5, 1.0)
+    searched = halves_of(_with_prediction(first, second), other=two, **halves)
+    changes = searched.search(points, **how, also=is_nearer_or_further, progress=begin)
+    now = halves_of(second, **halves).search(points, **how, progress=end)
     average = Average.of(one.confidence, one.outcome, "zero", one.weights, one.units)
     changed = [_changed(item, one, two, first.name) for item in changes.subgroups]
     for item in now.subgroups:
@@ -562,13 +559,8 @@ def _changed(
     before, after = (
         region_report(of.confidence, of.outcome, inside, **counted) for of in (one, two)
     )
-    change, both = (
-        change_report(c, a, inside, **counted)
-        for c, a in (
-            (two.confidence - one.confidence, two.outcome - one.outcome),
-            (two.confidence + one.confidence, two.outcome + one.outcome),
-        )
-    )
+    ones, twos = (np.stack([rows.confidence, rows.outcome]) for rows in (one, two))
+    change, both = (change_report(c, a, inside, **counted) for c, a in (twos - ones, twos + ones))
     growth = _growth(*((of.gap, of.gap_low, of.gap_high) for of in (change, both)))
     was, now = abs(before.gap), abs(after.gap)
     kind: Kind = "remaining"

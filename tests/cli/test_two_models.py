@@ -33,7 +33,7 @@ def test_compare(run, run_json, models, tmp_path, refuses):
     known = ("--against", new, "--map", "pca-2")
     said = run("compare", old, *known, "-o", tmp_path / "changes.csv")
     assert said.startswith("“new” is worse overall: NLL 0.")
-    assert "\nnew   rows with part a " in said
+    assert "\nnew: gap of rows with part a, points " in said
     assert "\n2,000 rows, matched by their position.\n" in said
     expected = lore.compare_models(lore.load(old), lore.load(new), np.zeros((2000, 2)))
     (found,) = run_json("compare", old, *known)["against"]
