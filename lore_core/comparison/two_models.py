@@ -29,7 +29,6 @@ from lore_core.regions.subgroups.candidates import SAME, Tried
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Average
 from lore_core.regions.subgroups.verdict import rows_of_subgroup
-from lore_core.regions.variables.attributes import PREDICTED
 
 Kind = Literal["new", "worse", "fixed", "better", "remaining"]
 #: Chance of any statement about a subgroup where none is true; that of a statement about all rows
@@ -189,7 +188,6 @@ class ChangedSubgroup(Subgroup):
     #: less; "remaining": both differ from 0, in one direction, and not significantly from each
     #: other.
     kind: Kind
-    of: str  #: Name of the model whose predicted classes may name it
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
     after: RegionReport
@@ -208,10 +206,8 @@ class ChangedSubgroup(Subgroup):
 
     @property
     def rows_in_words(self) -> str:
-        """Its rows; the predicted class is that of the model named ``of``."""
-        text = rows_of_subgroup(self)
-        is_predicted = any(part.column == PREDICTED for part in (*self.conditions, *self.label))
-        return f"{text} by “{self.of}”" if is_predicted else text
+        """Its rows: ``"rows with corruption rotated 90°"``."""
+        return rows_of_subgroup(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,32 +502,26 @@ def _changed_subgroups(
         p = [_p_of_mean(of, item.held_out, one.weights, one.units) for of in (change, both)]
         return max(p) <= level
 
-    halves: dict[str, Any] = {"target": target, "random_state": random_state}
     how: dict[str, Any] = {"gamma": gamma, "alpha": each}
-    begin, end = part_of(progress, 0.0, 0.5), part_of(progress, 0.5, 1.0)
-    searched = halves_of(_with_prediction(first, second), other=two, **halves)
-    changes = searched.search(points, **how, also=is_nearer_or_further, progress=begin)
-    now = halves_of(second, **halves).search(points, **how, progress=end)
+    # (What one model predicts tells where that one errs: two models of one law differ there.)
+    halves = halves_of(first, target=target, by_prediction=False, random_state=random_state)
+    changes = halves.of_model(two, change=True).search(
+        points, **how, also=is_nearer_or_further, progress=part_of(progress, 0.0, 0.5)
+    )
+    now = halves.of_model(two).search(points, **how, progress=part_of(progress, 0.5, 1.0))
     average = Average.of(one.confidence, one.outcome, "zero", one.weights, one.units)
-    changed = [_changed(item, one, two, first.name) for item in changes.subgroups]
+    changed = [_changed(item, one, two) for item in changes.subgroups]
     for item in now.subgroups:
         inside = [np.isin(item.rows, other.rows).mean() > 1 - SAME for other in changes.subgroups]
         p = float(average.of_rows(item.held_out).p_value(item.sign))
         if p <= level and not any(inside):
-            made = _changed(item, one, two, second.name, remains=True)
+            made = _changed(item, one, two, remains=True)
             if made.before.gap * item.sign >= _MIN_GAP:
                 changed.append(made)
     order = ("new", "worse", "fixed", "better", "remaining")
     changed.sort(key=lambda item: order.index(item.kind))
     listed: list[Subgroup] = [replace(item, within=None) for item in changed]
     return replace(changes, subgroups=listed, alpha=ALPHA)
-
-
-def _with_prediction(first: Dataset, second: Dataset) -> Dataset:
-    """Add what the second predicts to the columns of the first."""
-    names = np.asarray(second.class_names, dtype=object)[second.predictions]
-    frame = pd.DataFrame(index=range(len(first))) if first.metadata is None else first.metadata
-    return replace(first, metadata=frame.assign(**{f"predicted by {second.name}": names}))
 
 
 def _p_of_mean(values: Floats, rows: Ints, weights: Floats | None, units: Ints | None) -> float:
@@ -550,9 +540,7 @@ def _p_of_mean(values: Floats, rows: Ints, weights: Floats | None, units: Ints |
     return float(found["p_value"].iloc[0])
 
 
-def _changed(
-    item: Subgroup, one: Target, two: Target, of: str, *, remains: bool = False
-) -> ChangedSubgroup:
+def _changed(item: Subgroup, one: Target, two: Target, *, remains: bool = False) -> ChangedSubgroup:
     inside = np.zeros(len(one.confidence), dtype=bool)
     inside[item.held_out] = True
     counted: dict[str, Any] = {"weights": one.weights, "units": one.units}
@@ -570,5 +558,5 @@ def _changed(
         kind = "fixed" if now <= was / 2 else "better"
     known = {part.name: getattr(item, part.name) for part in fields(Subgroup)}
     return ChangedSubgroup(
-        **known, of=of, kind=kind, before=before, after=after, change=change, growth=growth
+        **known, kind=kind, before=before, after=after, change=change, growth=growth
     )

@@ -265,6 +265,12 @@ class SearchedHalf:
     searched: Ints  #: The half that is searched
     against: Against
 
+    def of_rows(self, rows: Rows, against: Against) -> SearchedHalf:
+        """Return the same half with other confidences and outcomes; neighbours stay the same."""
+        made = SearchedHalf(rows, self.searched, against)
+        vars(made)["_last_map"] = self._last_map
+        return made
+
     @cached_property
     def half(self) -> Rows:
         """The searched rows."""

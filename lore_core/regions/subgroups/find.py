@@ -1,9 +1,9 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,12 @@ from lore_core.regions.subgroups.candidates import (
     try_on,
 )
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
-from lore_core.regions.variables.attributes import Predicate, telling_attributes, word_attributes
+from lore_core.regions.variables.attributes import (
+    PREDICTED,
+    Predicate,
+    telling_attributes,
+    word_attributes,
+)
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
@@ -234,6 +239,21 @@ class Halves:
     against: Against
     turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
 
+    def of_model(self, other: Target, *, change: bool = False) -> Self:
+        """Return the same halves of what another model says of the rows, with the same columns.
+
+        ``change``: its confidences and outcomes less those of these, searched for any change.
+        """
+        rows, c, a = self.rows, other.confidence, other.outcome
+        against: Against = "other model"
+        if change:
+            c, a = c - rows.confidence, a - rows.outcome
+        else:
+            against = _usual(c, a, rows.weights, rows.units)
+        new = replace(rows, confidence=c, outcome=a)
+        turns = [(half.of_rows(new, against), rest) for half, rest in self.turns]
+        return replace(self, rows=new, against=against, turns=turns)
+
     def search(
         self,
         embedding: Any = None,
@@ -283,34 +303,35 @@ def halves_of(
     *,
     target: str | int = TOP_LABEL,
     against: Against | Literal["auto"] = "auto",
-    other: Target | None = None,
+    by_prediction: bool = True,
     random_state: int = 0,
 ) -> Halves:
     """Halve rows, to look for subgroups on one map and bandwidth after the other.
 
-    ``other``: what another model says of the same rows; then its gap less that of ``dataset`` is
-    searched.
+    ``by_prediction``: whether the predicted class may name a subgroup.
     """
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome
-    if other is not None:
-        against = "other model"
-    elif against == "auto":
-        off = mean_gap_p(c, a, target_rows.weights, target_rows.units) <= OVERALL_ALPHA / 2
-        against = "average" if off else "zero"
+    if against == "auto":
+        against = _usual(c, a, target_rows.weights, target_rows.units)
     elif against not in ("zero", "average", "same confidence"):
         raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     times = int(np.clip(len(c) // (_PARTS * MIN_ROWS), 1, _MOST_TIMES))
     known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
+    known = [item for item in known if by_prediction or item.name != PREDICTED]
     searched = [*known, *word_attributes(dataset)]
     coarse = [item.coarser(_PARTS) for item in searched]
-    now = (c, a) if other is None else (other.confidence - c, other.outcome - a)
-    rows = Rows(*now, searched, coarse, as_weights(target_rows.weights), target_rows.units)
+    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights), target_rows.units)
     turns = _turns(c, target_rows.units, random_state) if len(rows) >= 2 * MIN_ROWS else []
     halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
     return Halves(rows, against, halves)
+
+
+def _usual(c: Floats, a: Floats, weights: Floats | None, units: Ints | None) -> Against:
+    """Return what subgroups are compared with unless it is said: the average where it is off."""
+    return "average" if mean_gap_p(c, a, weights, units) <= OVERALL_ALPHA / 2 else "zero"
 
 
 def _turns(c: Floats, units: Ints | None, random_state: int) -> list[tuple[Ints, Ints]]:
