@@ -74,3 +74,23 @@ def test_a_new_model_is_checked_to_be_no_worse(run, models, tmp_path, capsys):
         assert not failures or "rows with part a" in failures[-1].get("message")
         assert check(100 * at, "--strict")[0] == 3 * (results != ["met", "met"])
     assert "0 of 2 limits" in run("check", old, "--against", new, "--no-worse-by", 2)
+
+
+def test_a_report_has_a_section_of_its_own(run, models, tmp_path):
+    options = (
+        "--map",
+        "none",
+        "--draws",
+        0,
+        "--method",
+        "No recalibration",
+        "-o",
+        tmp_path / "new",
+    )
+    run("report", models / "old.npz", "--against", models / "new.npz", *options)
+    page = (tmp_path / "new" / "index.html").read_text(encoding="utf-8")
+    _, section = page.split("Compared with another model</h2>")
+    assert "“new” is worse overall: NLL 0." in section
+    assert "new: gap of rows with part a, points" in section
+    assert "--against " in (tmp_path / "new" / "rerun.sh").read_text()
+    assert "new" in set(pd.read_csv(tmp_path / "new" / "tables" / "models.csv")["kind"])
