@@ -176,7 +176,11 @@ function lacking() {
   const scenes = [...maps].map((map) => map.state.scene).filter((scene) => scene?.address);
   const bare = scenes.find(({ rows }) => !sets.has(rows));
   if (bare) return [bare.address, { rows: bare.rows, all: true }];
-  const scene = scenes.find(({ fields }) => fields && !sliders.get(fields)?.isAll);
+  // That of several maps which has the fewest fields: what another still lacks may take long.
+  const fieldsOf = ({ fields }) => sliders.get(fields)?.fields.size ?? 0;
+  const [scene] = scenes
+    .filter(({ fields }) => fields && !sliders.get(fields)?.isAll)
+    .sort((one, other) => fieldsOf(one) - fieldsOf(other));
   return scene && [scene.fields, { part: sliders.get(scene.fields)?.nextPart ?? 0 }];
 }
 
