@@ -6,11 +6,9 @@ import streamlit as st
 
 from lore_core import InputError, region_report
 from lore_core.comparison import Conclusion, ModelComparison
-from lore_core.comparison.tables import beyond_chance
 from lore_core.data.arrays import Mask
 from lore_core.data.number_text import POINTS, gap_words, signed_points, unbroken
 from lore_core.figures import bandwidth_figure
-from lore_core.metrics.catalogue import CATALOGUE, MEAN_CONFIDENCE
 from lore_core.metrics.proper_scores import row_nll
 from lore_core.regions.selection import change_report
 from lore_core.view import View
@@ -35,35 +33,12 @@ _KINDS = {"new": "worse", "worse": "worse", "fixed": "better", "better": "better
 
 def _metrics(found: ModelComparison) -> None:
     """Tabulate both models' metrics and the differences."""
-    first, second = found.names
-    rows, tints = [], []
-    for name, values in found.values.items():
-        metric = CATALOGUE.get(name)
-        unit = POINTS if metric is None else metric.unit
-        if metric is not None and metric.unfiltered_maximum:
-            continue
-        change = [
-            float(found.differences[end].get(name, np.nan)) for end in ("difference", "low", "high")
-        ]
-        text = unit.estimate_text(*change, signed=True) if change[0] == change[0] else "–"
-        is_gap = metric is None
-        rows.append(
-            {
-                "metric": "mean gap, points" if metric is None else metric.heading,
-                first: signed_points(values[first]) if is_gap else unit.text(values[first]),
-                second: signed_points(values[second]) if is_gap else unit.text(values[second]),
-                "difference (95 % CI)": text,
-            }
-        )
-        side = "" if metric is None or metric is MEAN_CONFIDENCE else beyond_chance(*change[1:])
-        if metric is not None and metric.direction == "higher" and side:
-            side = "worse" if side == "better" else "better"
-        tints.append(TINTS[side])
-    cells.show_tinted(pd.DataFrame(rows).set_index("metric"), {"difference (95 % CI)": tints}, {})
+    table = pd.DataFrame(found.texts).rename(columns={"": "metric"}).set_index("metric")
+    st.dataframe(table.iloc[: -len(found.subgroups) or None], height="content")
     st.caption(
-        "Differences are of the new model less the old, row by row, with joint 95 % intervals; "
-        "green: significantly better, amber: worse. Without an interval: no mean of rows. Each "
-        "model's accuracy and gap are those of the class it predicts."
+        "Differences are the new model's less the old one's, row by row, with joint 95 % "
+        "intervals; other metrics are no means of rows and have none. Each model's accuracy and "
+        "gap are those of the class it predicts."
     )
     csv_button("Comparison as CSV", found.frame, "comparison")
 
