@@ -486,7 +486,7 @@ def show_asked(scene: Scene, words: str) -> None:
     view, chosen, drawn = scene.view, scene.bin_index, region.drawn_region(scene.axes, scene.on)
     if not drawn and not words:
         return
-    inside, fitted_on = region.asked_rows(scene, drawn or words)
+    inside = region.asked_rows(scene, drawn or words)
     # Without γ: it moves the errors, not what the region holds.
     key = (view.target, None if chosen is None else (chosen, view.n_bins, view.binning))
     region.region_panel(
@@ -494,7 +494,6 @@ def show_asked(scene: Scene, words: str) -> None:
         scene.errors,
         inside,
         among=scene.rows,
-        fitted_on=fitted_on,
         key=(drawn, scene.on.digest, *key) if drawn else (words, *key),
         title="Selected region" if drawn else plain(f"Rows with “{words}”"),
     )

@@ -25,7 +25,7 @@ from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
 from lore_core.view import View, inference, methods, where
-from lore_core.view.methods import Grouping, require_calibration
+from lore_core.view.methods import Grouping
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
 from pages.shared.session import saved
@@ -365,13 +365,3 @@ def region_composition(
     """Composition of a set of evaluation rows but for some columns; ``key`` names the set."""
     known = [item for item in telling(view) if item.name not in but_for]
     return composition(view.evaluation, _inside, among=_among, coded=known)
-
-
-@_cached(32, "Recalibrating the region …")
-def recalibrated_region(
-    dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
-) -> regions.RegionRecalibration:
-    """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""
-    return regions.recalibrate_region(
-        require_calibration(dataset), dataset.evaluation, _fitted_on, _measured_on
-    )
