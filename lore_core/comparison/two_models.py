@@ -124,8 +124,8 @@ def _column(dataset: Dataset, name: str) -> pd.Series[Any]:
     if found is None:
         raise InputError(f"'by' must be a column of both models; '{dataset.name}' has no {name}.")
     if found.isna().any():
-        none = rows_words(int(found.isna().sum()))
-        raise InputError(f"'{name}' must name each row of '{dataset.name}'; {none} have no value.")
+        empty = f"it is empty in {rows_words(int(found.isna().sum()))}"
+        raise InputError(f"'{name}' must name each row of '{dataset.name}'; {empty}.")
     return found
 
 
