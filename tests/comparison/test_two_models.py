@@ -123,6 +123,9 @@ def test_weights_and_units():
     copies = [replace(of.rows(twice), metadata=None, units=twice) for of in models]
     alone, together = (lore.compare_models(*of).differences for of in (models, copies))
     pd.testing.assert_frame_equal(together.loc[alone.index], alone, rtol=0.2, atol=2e-3)
+    # Of one unit nothing can be held out.
+    one = [replace(of, units=np.zeros(600)) for of in models]
+    assert lore.compare_models(*one, np.arange(1200.0).reshape(600, 2)).search.tried == 0
 
 
 @pytest.mark.parametrize("n", [1, 2, 30, 800])
