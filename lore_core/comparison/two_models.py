@@ -124,8 +124,8 @@ def _column(dataset: Dataset, name: str) -> pd.Series[Any]:
     if found is None:
         raise InputError(f"'by' must be a column of both models; '{dataset.name}' has no {name}.")
     if found.isna().any():
-        none = rows_words(int(found.isna().sum()))
-        raise InputError(f"'{name}' must name each row of '{dataset.name}'; {none} have no value.")
+        empty = f"it is empty in {rows_words(int(found.isna().sum()))}"
+        raise InputError(f"'{name}' must name each row of '{dataset.name}'; {empty}.")
     return found
 
 
@@ -438,8 +438,9 @@ def compare_models(
     *Subgroups.* d = r₂ − r₁, with r = confidence − outcome, is searched and tested on held-out rows
     as gaps are by :func:`~lore_core.regions.find_subgroups`, at α = 0.02; the variance of a row is
     its d². A gap is larger only if d and r₁ + r₂ both differ from 0 in one direction, and smaller
-    if in opposite ones: |r₂|² − |r₁|² = (r₂ − r₁)(r₂ + r₁). What remains is sought in the second's
-    gaps, at α = 0.02.
+    if in opposite ones: |r₂|² − |r₁|² = (r₂ − r₁)(r₂ + r₁); both are tested once more by Gaffke's
+    bounds, which hold where errors are rare. What remains is sought in the second's gaps, at
+    α = 0.02.
     """
     pair = same_rows(first, second, by=by)
     points = None

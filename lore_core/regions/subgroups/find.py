@@ -339,6 +339,8 @@ def _turns(c: Floats, units: Ints | None, random_state: int) -> list[tuple[Ints,
     size = np.bincount(unit)
     sure = np.bincount(unit, c) / size
     rng, n = np.random.default_rng(random_state), len(size)
+    if n < 2:
+        return []
     order = rng.permutation(n)
     if len(c) > 2 * _MOST_SEARCHED:
         searched = np.isin(unit, order[np.cumsum(size[order]) <= _MOST_SEARCHED])
