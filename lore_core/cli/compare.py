@@ -14,12 +14,12 @@ from lore_core.cli.options import ViewOptions, draws_option, number_option, view
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
 from lore_core.data.errors import InputError, as_path, check_choice, counted
-from lore_core.data.number_text import decimal, p_sentence, p_words, share_words
+from lore_core.data.number_text import decimal, p_sentence, p_words
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
-    from lore_core.comparison import ModelComparison, RunsComparison, SameRows
+    from lore_core.comparison import ModelComparison, RunsComparison
     from lore_core.comparison.runs import Benchmark
 
 _MAP = "pca-20"  #: Of a directory
@@ -44,10 +44,8 @@ by_option = click.option(
     "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
     "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
     "lore compare old_test.npz --against new_test.npz --by clip",
-    "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
     "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
     several_maps=True,
-    sums=True,
 )
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the worst group and cell.")
@@ -60,8 +58,7 @@ by_option = click.option(
     multiple=True,
     metavar="DATA",
     help="In place of recalibrators: compare DATA with another model's predictions of the same "
-    "rows: a file, or two joined by “;”. With --sums or --workers, and of Parquet files with more "
-    "than 2,000,000 rows, other rows too, by sums over cells. May be repeated.",
+    "rows: a file, or two joined by “;”. May be repeated.",
 )
 @by_option
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
@@ -87,20 +84,12 @@ def compare(
     worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
 
     With --against, DATA is an old model and the other a new one: which is better, every metric with
-    the difference and its joint 95 % interval, and the subgroups whose gap grew or fell. By sums
-    both are summed in the cells of one map, and differences have guaranteed bounds.
+    the difference and its joint 95 % interval, and the subgroups whose gap grew or fell.
     """
     from lore_core.comparison.effects import about_predictions
 
-    if against and source.are_summed(given, against):
-        return _against(given, against, progress)
     if against:
         return _models(given, against, by, progress)
-    if given.wanted:
-        raise InputError(
-            "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
-            "Recalibrators are compared on rows that fit into memory."
-        )
     directory = as_path(given.data[0])
     if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
         how: dict[str, Any] = {"group": group, "min_group_size": min_group_size}
@@ -132,36 +121,6 @@ def compare(
     return Output({**known, **result.to_dict()}, result.frame(), text)
 
 
-def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -> Output:
-    from lore_core.metrics.tables import metric_columns
-
-    view = source.open_source(given, part_of(progress, 0.0, 0.4), always_sum=True)
-    assert isinstance(view, views.SumsView)
-    other = source.sum_others(against, view.run.plan, given, part_of(progress, 0.4, 0.8)).sums
-    found = comparison.compare_sums(
-        view.sums, other, gamma=view.gamma, progress=part_of(progress, 0.8, 1.0)
-    )
-    table = found.table
-    content = {
-        **view.settings(),
-        "against": list(against),
-        "against_rows": other.n_rows,
-        "metrics": table.set_index("metric").to_dict(orient="index"),
-        "share_surely_larger": found.larger,
-        "share_surely_smaller": found.smaller,
-    }
-    columns = metric_columns(table)
-    headings = {"value": "DATA", "other": "against"}
-    text = (
-        f"At {share_words(found.larger)} of the rows of DATA the local error of --against is "
-        f"certainly larger, at {share_words(found.smaller)} certainly smaller, at the mean "
-        "position of the row's cell. That is of these rows and no test.\n"
-        f"Against {other.n_rows:,} rows. {view.basis()}"
-    )
-    shown = {headings.get(name, name): column for name, column in columns.items()}
-    return Output(content, table, [text_table(shown), text])
-
-
 def _models(
     given: ViewOptions, against: tuple[str, ...], by: str | None, progress: Progress
 ) -> Output:
@@ -172,7 +131,6 @@ def _models(
     found = {}
     for typed in against:
         other = source.load_other(typed, given)
-        check_same_rows(view.dataset, other, by)
         found[typed] = views.methods.models_of(view, other, by=by, progress=progress)
     tables = [item.frame().assign(against=typed) for typed, item in found.items()]
     content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
@@ -180,21 +138,11 @@ def _models(
     return Output(content, pd.concat(tables, ignore_index=True), [*sum(text, ()), view.basis()])
 
 
-def check_same_rows(first: lore.Dataset, second: lore.Dataset, by: str | None) -> SameRows:
-    """Match the rows of two models; InputError, with what else can be done, if they do not fit."""
-    try:
-        return comparison.same_rows(first, second, by=by)
-    except InputError as error:
-        raise InputError(
-            f"{error} Other rows, in Parquet files, are compared by sums: --sums DIR."
-        ) from error
-
-
 def changes_since(
     view: views.View, old: lore.Dataset, by: str | None, progress: Progress
 ) -> ModelComparison:
     """Compare the view's model, on its map, with an old one."""
-    pair = check_same_rows(view.dataset, old, by)
+    pair = comparison.same_rows(view.dataset, old, by=by)
     points = view.embedding.coordinates[pair.rows] if view.is_local else None
     how: dict[str, Any] = {"target": view.target, "random_state": view.seed, **view.local}
     return comparison.compare_models(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.compare import by_option, check_same_rows, method_option
+from lore_core.cli.compare import by_option, method_option
 from lore_core.cli.options import (
     ViewOptions,
     cost_options,
@@ -157,7 +157,6 @@ def report(
             if not isinstance(view, View):
                 raise InputError("'--against' needs rows that fit into memory.")
             other = load_other(against, given)
-            check_same_rows(view.dataset, other, by)
             models = models_of(view, other, by=by)
         columns = [f"--column={item}" for item in given.columns]
         share = ("--calibration-share", repr(given.calibration_share))

@@ -12,8 +12,6 @@ from .conclusions import (
 )
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,
-    SumsComparison as SumsComparison,
-    compare_sums as compare_sums,
     confidence_difference as confidence_difference,
 )
 from .effects import (
