@@ -37,6 +37,7 @@ PAGES = {
     "bandwidth": ("Bandwidth", ":material/show_chart:", "Which γ? MLCE and ALCE over bandwidths."),
     "recalibrate": ("Recalibrate", ":material/tune:", "Does recalibration help? Before and after."),
     "fairness": ("Fairness", ":material/groups:", "For whom? Every group under every method."),
+    "compare": ("Compare", ":material/compare:", "Is the new model better? Two on one map."),
     "runs": ("Runs", ":material/repeat:", "Does it hold over many trainings? All runs at once."),
     "watch": ("Watch", ":material/timeline:", "Does it change over time? Every day's batch."),
     "decisions": ("Decisions", ":material/balance:", "Is it worth it? Rewards at your costs."),

@@ -18,6 +18,7 @@ from _abstention import abstention_section
 from _conclusions import conclusion_section
 from _differences import coverage_section
 from _improvements import improvement_section
+from _pairs import pair_section
 from _report import markdown_table
 from _retraining import retraining_section
 from _supported import supported_section
@@ -140,6 +141,7 @@ SECTIONS = {
     "topics": topic_section,
     "weighted": weighted_section,
     "units": unit_section,
+    "pairs": pair_section,
 }
 _HEAD = (
     "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"

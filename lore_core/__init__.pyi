@@ -22,6 +22,7 @@ from .comparison.effects import compare_groups as compare_groups, group_report a
 from .comparison.methods import Comparison as Comparison, compare as compare
 from .comparison.runs import compare_runs as compare_runs
 from .comparison.summary import summarize as summarize
+from .comparison.two_models import compare_models as compare_models
 from .dashboard.launch import landscape as landscape, launch as launch
 from .data.dataset import Dataset as Dataset
 from .data.dataset_files import save_npz as save_npz

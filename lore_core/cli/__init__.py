@@ -45,7 +45,7 @@ COMMANDS = {
 }
 
 #: Arguments of the library to options: those of the same name, and others.
-_SAME_NAME = ("binning", "gamma", "min_group_size", "unsure_cost", "wrong_cost")
+_SAME_NAME = ("binning", "by", "gamma", "min_group_size", "unsure_cost", "wrong_cost")
 _TYPED = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME} | {
     "column": "--group",
     "feature_map": "--map",

@@ -33,6 +33,7 @@ class _DataCommand(click.Command):
     epilog=examples(
         "lore app",
         "lore app model_cal.npz model_test.npz",
+        "lore app old.npz --against new.npz",
         "lore app --data runs/*.npz --port 8600 --headless",
     ),
 )
@@ -77,6 +78,14 @@ class _DataCommand(click.Command):
     help="Keep what is loaded and made on this disk for a week, so that links outlive a restart "
     "(default: yes, but with --host-name no). See lore clean.",
 )
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(),
+    metavar="DATA",
+    help="Predictions of another model for the same rows, which the page Compare holds against the "
+    "first. May be repeated: further files of it, such as its calibration rows.",
+)
 @number_option(
     "--sample-rows",
     minimum=1000,
@@ -94,6 +103,7 @@ def app(
     path_prefix: str,
     data_root: Path | None,
     cache: bool | None,
+    against: tuple[str, ...],
     sample_rows: int,
     sums: SumsOptions,
 ) -> None:
@@ -137,6 +147,7 @@ def app(
         cache_folder() if (is_own if cache is None else cache) else None,
         address=listen,
         path_prefix=path_prefix,
+        against=[_existing(path) for path in against],
         whole=whole,
     )
     server.serve(settings, token, open_browser=not headless, notify=say)

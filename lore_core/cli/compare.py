@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +14,12 @@ from lore_core.cli.options import ViewOptions, draws_option, number_option, view
 from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.defaults import GAMMA, RUNS_GAMMA, TOP_LABEL
 from lore_core.data.errors import InputError, as_path, check_choice, counted
-from lore_core.data.number_text import decimal, share_words
+from lore_core.data.number_text import decimal
 from lore_core.data.progress import part_of
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
-    from lore_core.comparison import RunsComparison
+    from lore_core.comparison import ModelComparison, RunsComparison
 
 _MAP = "pca-20"  #: Of a directory
 
@@ -30,15 +31,20 @@ method_option = click.option(
     help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
     "against the first.",
 )
+by_option = click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Column that names the rows of both models (default: row_id or id; else they are matched "
+    "by position).",
+)
 
 
 @view_command(
     "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
     "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
-    "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
+    "lore compare old_test.npz --against new_test.npz --by clip",
     "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
     several_maps=True,
-    sums=True,
 )
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the worst group and cell.")
@@ -50,9 +56,10 @@ method_option = click.option(
     "--against",
     multiple=True,
     metavar="DATA",
-    help="In place of recalibrators: compare DATA with these other rows, or the rows of another "
-    "model, Parquet files of any length, by sums over cells. May be repeated.",
+    help="In place of recalibrators: compare DATA with another model's predictions of the same "
+    "rows: a file, or two joined by “;”. May be repeated.",
 )
+@by_option
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
 @draws_option("the intervals of calibration errors of one dataset", ", 39 or more")
 @results()
@@ -63,6 +70,7 @@ def compare(
     group: str | None,
     min_group_size: int | None,
     against: tuple[str, ...],
+    by: str | None,
     all_methods: bool,
     draws: int | None,
     progress: Progress,
@@ -74,18 +82,13 @@ def compare(
     <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
     worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
 
-    With --against, DATA and the other rows are summed in the cells of one map, and every metric is
-    given with its difference and its guaranteed bounds.
+    With --against, DATA is an old model and the other a new one: which is better, every metric with
+    the difference and its joint 95 % interval, and the subgroups whose gap grew or fell.
     """
     from lore_core.comparison.effects import about_predictions
 
     if against:
-        return _against(given, against, progress)
-    if given.wanted:
-        raise InputError(
-            "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
-            "Recalibrators are compared on rows that fit into memory."
-        )
+        return _models(given, against, by, progress)
     directory = as_path(given.data[0])
     if len(given.data) == 1 and given.data != ("demo",) and directory.is_dir():
         how: dict[str, Any] = {"group": group, "min_group_size": min_group_size}
@@ -117,34 +120,33 @@ def compare(
     return Output({**known, **result.to_dict()}, result.frame(), text)
 
 
-def _against(given: ViewOptions, against: tuple[str, ...], progress: Progress) -> Output:
-    from lore_core.metrics.tables import metric_columns
+def _models(
+    given: ViewOptions, against: tuple[str, ...], by: str | None, progress: Progress
+) -> Output:
+    import pandas as pd
 
-    view = source.open_source(given, part_of(progress, 0.0, 0.4), always_sum=True)
-    assert isinstance(view, views.SumsView)
-    other = source.sum_others(against, view.run.plan, given, part_of(progress, 0.4, 0.8)).sums
-    found = comparison.compare_sums(
-        view.sums, other, gamma=view.gamma, progress=part_of(progress, 0.8, 1.0)
+    # (Nothing is fitted: without a split every row is evaluated.)
+    view = source.open_view(replace(given, calibration_share=0.0), part_of(progress, 0.0, 0.3))
+    found = {}
+    for typed in against:
+        other = source.load_other(typed, given)
+        found[typed] = views.methods.models_of(view, other, by=by, progress=progress)
+    tables = [item.frame().assign(against=typed) for typed, item in found.items()]
+    content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
+    text = [(item.sentence, text_table(item.texts), f"{item.how}.") for item in found.values()]
+    return Output(content, pd.concat(tables, ignore_index=True), [*sum(text, ()), view.basis()])
+
+
+def changes_since(
+    view: views.View, old: lore.Dataset, by: str | None, progress: Progress
+) -> ModelComparison:
+    """Compare the view's model, on its map, with an old one."""
+    pair = comparison.same_rows(view.dataset, old, by=by)
+    points = view.embedding.coordinates[pair.rows] if view.is_local else None
+    how: dict[str, Any] = {"target": view.target, "random_state": view.seed, **view.local}
+    return comparison.compare_models(
+        pair.second, pair.first, points, by=by, **how, progress=progress
     )
-    table = found.table
-    content = {
-        **view.settings(),
-        "against": list(against),
-        "against_rows": other.n_rows,
-        "metrics": table.set_index("metric").to_dict(orient="index"),
-        "share_surely_larger": found.larger,
-        "share_surely_smaller": found.smaller,
-    }
-    columns = metric_columns(table)
-    headings = {"value": "DATA", "other": "against"}
-    text = (
-        f"At {share_words(found.larger)} of the rows of DATA the local error of --against is "
-        f"certainly larger, at {share_words(found.smaller)} certainly smaller, at the mean "
-        "position of the row's cell. That is of these rows and no test.\n"
-        f"Against {other.n_rows:,} rows. {view.basis()}"
-    )
-    shown = {headings.get(name, name): column for name, column in columns.items()}
-    return Output(content, table, [text_table(shown), text])
 
 
 def methods_of(

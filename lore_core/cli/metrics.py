@@ -12,6 +12,7 @@ import click
 import lore_core as lore
 from lore_core import comparison, figures, inference, view as views
 from lore_core.cli import source
+from lore_core.cli.compare import by_option, changes_since
 from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
 from lore_core.cli.output import (
     Output,
@@ -205,8 +206,11 @@ EXCEEDED = 3
 _PLACE = "max_subgroup"
 _CHECKED = {
     **CATALOGUE,
-    # (What `check_subgroups` calls it: no metric, but written as one.)
-    "worst subgroup": replace(CATALOGUE["MCE"], name="worst subgroup", unit=POINTS),
+    # (What limits on subgroups and on growth are called: no metrics, but written as such.)
+    **{
+        name: replace(CATALOGUE["MCE"], name=name, unit=POINTS)
+        for name in ("worst subgroup", "growth of the mean gap", "growth of a subgroup's gap")
+    },
 }
 
 
@@ -240,6 +244,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @view_command(
     "lore check demo --max-ece 5 --max-subgroup 20",
     "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3",
+    "lore check new_test.npz --against old_test.npz --no-worse-by 5",
 )
 @_limit_options
 @click.option(
@@ -249,6 +254,18 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="N",
     help="Largest gap, in points, of any subgroup of `lore subgroups`.",
 )
+@click.option(
+    "--against",
+    metavar="OLD",
+    help="Another model's predictions of the same rows: the old model's.",
+)
+@click.option(
+    "--no-worse-by",
+    type=float,
+    metavar="N",
+    help="Largest growth of the mean gap, and of any subgroup's, since --against, in points.",
+)
+@by_option
 @click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
 @draws_option("intervals")
 @results()
@@ -256,6 +273,9 @@ def check(
     given: ViewOptions,
     *,
     max_subgroup: float | None,
+    against: str | None,
+    no_worse_by: float | None,
+    by: str | None,
     strict: bool,
     draws: int | None,
     progress: Progress,
@@ -266,18 +286,26 @@ def check(
     The exit code is 3 where a limit is exceeded for sure: where the value is beyond it, and its
     whole 95 % interval is too. Where the interval reaches back to the limit, the rows are too few
     to tell: that is said, and fails with --strict only. A subgroup counts with its gap on
-    held-out rows.
+    held-out rows. With --against and --no-worse-by DATA is a new model that is compared with an old
+    one on the same rows.
     """
     import pandas as pd
 
-    from lore_core.comparison.tables import check_metrics, check_subgroups, metric_table
+    from lore_core.comparison.tables import (
+        check_growth,
+        check_metrics,
+        check_subgroups,
+        metric_table,
+    )
 
     wanted = {
         _LIMITED[name].name: limit / _LIMITED[name].unit.scale
         for name, limit in limits.items()
         if limit is not None
     }
-    if not wanted and max_subgroup is None:
+    if (against is None) != (no_worse_by is None):
+        raise InputError("'--against' and '--no-worse-by' must be given together.")
+    if not wanted and max_subgroup is None and against is None:
         raise InputError("a limit must be given, such as --max-ece 5 or --max-subgroup 10.")
     view = source.open_view(given, progress)
     tables = []
@@ -287,6 +315,9 @@ def check(
     if max_subgroup is not None:
         found = views.where.subgroup_table(view, views.where.subgroups_of(view, progress=progress))
         tables.append(check_subgroups(found, max_subgroup / HUNDREDTHS))
+    if against is not None and no_worse_by is not None:
+        changes = changes_since(view, source.load_other(against, given), by, progress)
+        tables.append(check_growth(changes, no_worse_by / HUNDREDTHS))
     table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
     content = {**view.settings(), "strict": strict, "checks": table.to_dict(orient="records")}
@@ -300,6 +331,7 @@ def check(
 def _as_text(table: Table) -> str:
     metrics = [_CHECKED[name] for name in table["check"]]
     ends = zip(metrics, table["low"], table["high"], strict=True)
+    where = {"where": list(table["where"])} if table["where"].any() else {}
     return text_table(
         {
             "check": [metric.heading for metric in metrics],
@@ -307,5 +339,6 @@ def _as_text(table: Table) -> str:
             "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
             "95 % CI": [metric.interval_text(low, high) for metric, low, high in ends],
             "result": list(table["result"]),
+            **where,
         }
     )

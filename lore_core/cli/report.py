@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.compare import method_option
+from lore_core.cli.compare import by_option, method_option
 from lore_core.cli.options import (
     ViewOptions,
     cost_options,
@@ -100,6 +100,10 @@ report_options = options_as(
     metavar="SHA256",
     help="Refuse other data than those of this digest (in config.json).",
 )
+@click.option(
+    "--against", metavar="DATA", help="Compare another model on the same rows, in a section more."
+)
+@by_option
 @subgroups_option("Names and notes for the subgroups found, from this file.")
 @click.option(
     "-o",
@@ -113,6 +117,8 @@ def report(
     *,
     options: ReportOptions,
     expect_data: str | None,
+    against: str | None,
+    by: str | None,
     file: str | None,
     out: str,
 ) -> None:
@@ -126,11 +132,13 @@ def report(
     sums over cells of the map say: metrics, curve and landscape, with guaranteed
     bounds; no subgroups, columns, groups, recalibrators and decisions.
     """
+    from lore_core.cli.source import load_other
     from lore_core.regions import load_subgroups
-    from lore_core.report.archive import check_output_path, write_bundle
+    from lore_core.report.archive import check_output_path, option_words, write_bundle
     from lore_core.report.files import report_files, require_packages
     from lore_core.report.findings import Source
     from lore_core.view import View
+    from lore_core.view.methods import models_of
 
     require_packages()
     check_output_path(out)
@@ -144,10 +152,19 @@ def report(
                 "'--expect-data' must be the digest of DATA; got another one: these are not the "
                 "data the report was made from, or they were read or split in another way."
             )
+        known, models = {"--against": against, "--by": by}, None
+        if against is not None:
+            if not isinstance(view, View):
+                raise InputError("'--against' needs rows that fit into memory.")
+            other = load_other(against, given)
+            models = models_of(view, other, by=by)
         columns = [f"--column={item}" for item in given.columns]
         share = ("--calibration-share", repr(given.calibration_share))
-        source = Source(given.data, (*columns, *share, "--seed", str(given.seed)))
-        files = report_files(view, options.settings, source=source, progress=progress, saved=saved)
+        again = (*columns, *share, "--seed", str(given.seed), *option_words(known))
+        source = Source(given.data, again)
+        files = report_files(
+            view, options.settings, source=source, progress=progress, saved=saved, models=models
+        )
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")

@@ -25,14 +25,10 @@ _NOT_ISOLATED = (
 
 
 def open_source(
-    given: ViewOptions,
-    progress: Progress | None = None,
-    *,
-    all_classes: bool = False,
-    always_sum: bool = False,
+    given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
 ) -> views.View | views.SumsView:
-    """Read the data; sum named Parquet files if they are too many for that, or ``always_sum``."""
-    wanted = always_sum or given.wanted
+    """Read the data; sum named Parquet files if they are too many for that."""
+    wanted = given.wanted
     if given.isolate and wanted:
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
@@ -111,6 +107,12 @@ def load_data(
     return lore.load(files, mapping=mapping, isolate=isolate)
 
 
+def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
+    """Read another model's predictions: a file, a directory, or two files joined by ";"."""
+    data = (typed,) if as_path(typed).exists() else tuple(typed.split(";"))
+    return load_data(data, given.columns, isolate=given.isolate)
+
+
 def map_name(typed: str, n_features: int) -> lore.embedding.MapName:
     """Parse ``--map``: by default 2 dimensions, at most ``n_features``. Raises InputError."""
     name = lore.embedding.MapName.parse(typed, "--map", or_none=True)
@@ -139,14 +141,6 @@ def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | i
     return names.index(wanted)
 
 
-def sum_others(
-    data: tuple[str, ...], plan: mergeable.Plan, sums: SumsOptions, progress: Progress | None
-) -> mergeable.Run:
-    """Sum the rows of other Parquet files on the same map and in the same bins, or InputError."""
-    files = _evaluated(_parquet_files(data, only=True))
-    return mergeable.sum_files(mergeable.partitions_of(files), plan, **sums.how, progress=progress)
-
-
 def _are_many(files: Sequence[Path]) -> bool:
     exist = bool(files) and all(path.exists() for path in files)
     return exist and mergeable.rows_in(files) > EXACT_ROWS
@@ -156,7 +150,7 @@ def _parquet_files(data: tuple[str, ...], *, only: bool) -> list[Path]:
     """Return Parquet files; none if others are named, with ``only`` InputError."""
     files = mergeable.parquet_files(data)
     if only and not files:
-        raise InputError("'--sums', '--workers', '--cells' and '--against' are for .parquet files.")
+        raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
     return files
 
 

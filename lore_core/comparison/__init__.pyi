@@ -12,8 +12,6 @@ from .conclusions import (
 )
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,
-    SumsComparison as SumsComparison,
-    compare_sums as compare_sums,
     confidence_difference as confidence_difference,
 )
 from .effects import (
@@ -35,3 +33,10 @@ from .retraining import (
 from .runs import compare_runs as compare_runs
 from .runs_result import PairedDifference as PairedDifference, RunsComparison as RunsComparison
 from .summary import Summary as Summary, summarize as summarize
+from .two_models import (
+    ChangedSubgroup as ChangedSubgroup,
+    ModelComparison as ModelComparison,
+    SameRows as SameRows,
+    compare_models as compare_models,
+    same_rows as same_rows,
+)

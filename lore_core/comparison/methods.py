@@ -51,6 +51,26 @@ class Comparison:
     #: What was computed of these, by its name.
     known: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
+    @classmethod
+    def of(
+        cls,
+        datasets: dict[str, Dataset],
+        summaries: dict[str, Summary],
+        names: dict[str, str] | None = None,
+        recalibrators: dict[str, Recalibrator] | None = None,
+    ) -> Comparison:
+        """Put together what is known of the same rows under several methods, or models."""
+        values = [item.values.to_dict() for item in summaries.values()]
+        return cls(
+            pd.DataFrame(values, list(summaries)),
+            _bound(summaries, "low"),
+            _bound(summaries, "high"),
+            recalibrators or {},
+            datasets,
+            summaries,
+            names or {name: name for name in datasets},
+        )
+
     @property
     def ranked_by(self) -> Metric:
         """What methods are ranked by: the first proper score that is known of all, else the ECE."""
@@ -271,9 +291,7 @@ def _put_together(
         dict(zip(known, column, strict=True))
         for column in zip(*(measured[label] for label in known), strict=True)
     )
-    table = pd.DataFrame([item.values.to_dict() for item in summaries.values()], known)
-    low, high = _bound(summaries, "low"), _bound(summaries, "high")
-    return Comparison(table, low, high, recalibrators, datasets, summaries, names)
+    return Comparison.of(datasets, summaries, names, recalibrators)
 
 
 def _side_by_side(

@@ -1,8 +1,10 @@
 """Tables of metrics, of one model and of several methods, and limits they are checked against."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,8 +15,12 @@ from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import CATALOGUE, unit_of
 from lore_core.metrics.tables import table_of_metrics
 
+if TYPE_CHECKING:
+    from lore_core.comparison.two_models import ModelComparison
+
 Checked = Literal["met", "not sure", "exceeded"]
 SUBGROUPS = "worst subgroup"
+GROWTH, SUBGROUP_GROWTH = "growth of the mean gap", "growth of a subgroup's gap"
 _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
 
@@ -82,6 +88,24 @@ def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
         result = _result(1.0, value, float(low[k]), limit)
         row = (SUBGROUPS, limit, value, low[k], high[k], result, subgroups["where"].iloc[k])
     return pd.DataFrame([row], columns=_COLUMNS)
+
+
+def check_growth(found: ModelComparison, limit: float) -> pd.DataFrame:
+    """Check by how much a second model's mean gap and a subgroup's grew against a limit."""
+    none = ((np.nan,) * 3, "")
+    grown = [(item.growth, item.rows_in_words) for item in found.of_kind("new", "worse")]
+    worst = max(grown, key=lambda item: item[0][1], default=none)
+    rows = [
+        (
+            name,
+            limit,
+            *of,
+            _result(1.0, *of[:2], limit) if where or name == GROWTH else "met",
+            where,
+        )
+        for name, (of, where) in ((GROWTH, (found.growth, "")), (SUBGROUP_GROWTH, worst))
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def _result(sign: float, value: float, near: float, limit: float) -> Checked:

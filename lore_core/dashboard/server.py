@@ -43,6 +43,7 @@ class ServerSettings:
     selection: Path | None = None  #: File in which it says which rows are selected
     address: str = _ADDRESS  #: Of this machine, to listen at
     path_prefix: str = ""  #: What a proxy's address has before the pages
+    against: Sequence[Path] = ()  #: Files of another model, to compare with
     whole: Path | None = None  #: Folder with sums of all rows, where ``data`` are a sample of them
 
     @property
@@ -72,7 +73,12 @@ class ServerSettings:
             *_STREAMLIT_SETTINGS,
             "--",
             *(text for name, at in own.items() if at for text in (f"--{name}", str(at))),
-            *(text for path in self.data for text in ("--data", str(path.resolve()))),
+            *(
+                text
+                for name, paths in (("--data", self.data), ("--against", self.against))
+                for path in paths
+                for text in (name, str(path.resolve()))
+            ),
         ]
 
 

@@ -165,6 +165,16 @@ class Dependence:
             alike += _pair_products(drawn.reshape(columns.shape), units) / n_draws
         return cls(units, float(np.clip(observed / alike, 0.0, 1.0)) if alike > 0 else 0.0)
 
+    @classmethod
+    def of_values(cls, values: Floats, units: Ints | None) -> Dependence | None:
+        """Estimate it of any values (n,) that should be 0 on average; None without units."""
+        if units is None:
+            return None
+        size = np.bincount(units)
+        pairs = float((size * (size - 1)).sum()) * float(np.square(values).mean())
+        together = _pair_products(values[:, None], units)
+        return cls(units, float(np.clip(together / pairs, 0.0, 1.0)) if pairs > 0 else 0.0)
+
     @cached_property
     def n_units(self) -> int:
         """G, the number of units."""

@@ -39,10 +39,11 @@ _DISPLAY_FACTOR = 4  # 8 × 8 pixels are shown as 32 × 32
 _FILE = Kind("lore-demo", "the demo", "lore_core.demo", FORMS)
 
 
-def digits(random_state: int = 0) -> Dataset:
+def digits(random_state: int = 0, *, retrained: bool = False) -> Dataset:
     """Train a small network on digits and return its predictions on others, some of them sideways.
 
-    ``random_state``: seed of everything. Returns 4,879 rows, half calibration and half evaluation;
+    ``random_state``: seed of everything. ``retrained``: of a network that has learned from images
+    lying sideways, too, on the same rows. Returns 4,879 rows, half calibration and half evaluation;
     no image has copies in both, nor in training or tuning. Features: the 64 activations of the
     hidden layer. Images: 32 × 32. Groups and metadata: ``corruption`` (``"none"`` or ``"rotated
     90°"``) and ``digit``, the true class. Metadata also: ``ink`` (mean brightness, 0 to 1),
@@ -51,23 +52,24 @@ def digits(random_state: int = 0) -> Dataset:
     """
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     if random_state:
-        return _make(random_state)
+        return _make(random_state, retrained=retrained)
     # Training takes longer than all that follows: the result is a file in the user's cache.
     used = " ".join(map(version, ("numpy", "scipy", "scikit-learn", "pandas")))
     state = hashlib.sha256(Path(__file__).read_bytes() + used.encode())
-    path = user_cache() / f"digits-{state.hexdigest()[:12]}"
+    kind = "digits-retrained" if retrained else "digits-first"
+    path = user_cache() / f"{kind}-{state.hexdigest()[:12]}"
     with contextlib.suppress(InputError, OSError):
         return _FILE.read(path)["dataset"]  # type: ignore[no-any-return]
-    made = _make(0)
+    made = _make(0, retrained=retrained)
     with contextlib.suppress(InputError, OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for other in path.parent.glob("digits-*"):
+        for other in path.parent.glob(f"{kind}-*"):
             other.unlink()
         _FILE.write(path, {"dataset": made})
     return made
 
 
-def _make(random_state: int) -> Dataset:
+def _make(random_state: int, *, retrained: bool) -> Dataset:
     from sklearn.datasets import load_digits
 
     original = load_digits()
@@ -79,7 +81,12 @@ def _make(random_state: int) -> Dataset:
     kept = order[_TRAINING_IMAGES + _TUNING_IMAGES :]
 
     train_images, train_source = _copies(images, training, _TRAINING_COPIES, rng)
-    network = _train(train_images, labels[train_source], random_state)
+    if retrained:
+        turned = np.rot90(train_images, -1, axes=(1, 2))
+        both = np.concatenate([train_images, turned]), np.tile(labels[train_source], 2)
+        network = _train(*both, random_state)
+    else:
+        network = _train(train_images, labels[train_source], random_state)
     tune_images, tune_source = _copies(images, tuning, _TRAINING_COPIES, rng)
     tune_images, _ = _turn_some(tune_images, rng)
     tuned = _tune(_logits(network, _hidden(network, tune_images)), labels[tune_source])
@@ -105,7 +112,7 @@ def _make(random_state: int) -> Dataset:
         images=levels.repeat(_DISPLAY_FACTOR, axis=1).repeat(_DISPLAY_FACTOR, axis=2),
         split=np.where(in_calibration, CALIBRATION, EVALUATION),
         class_names=names,
-        name="handwritten digits",
+        name="handwritten digits, retrained" if retrained else "handwritten digits",
     )
 
 
@@ -173,11 +180,12 @@ def _probabilities(logits: Floats, slope: float, lapse: float) -> Floats:
 def _tune(logits: Floats, labels: Ints) -> tuple[float, float]:
     """Fit slope and lapse by the least negative log-likelihood."""
     from scipy.optimize import minimize
+    from scipy.special import expit
 
     rows = np.arange(len(labels))
 
     def unpack(parameters: Floats) -> tuple[float, float]:
-        return float(np.exp(parameters[0])), float(1.0 / (1.0 + np.exp(-parameters[1])))
+        return float(np.exp(parameters[0])), float(expit(parameters[1]))
 
     def loss(parameters: Floats) -> float:
         likelihood = _probabilities(logits, *unpack(parameters))[rows, labels]

@@ -9,10 +9,6 @@ from .field import (
     rows_outline as rows_outline,
     smoothed_field as smoothed_field,
 )
-from .region_recalibration import (
-    RegionRecalibration as RegionRecalibration,
-    recalibrate_region as recalibrate_region,
-)
 from .rows import (
     class_positions as class_positions,
     drawn_rows as drawn_rows,

@@ -59,6 +59,15 @@ class Field:
     #: average.
     bounds: tuple[Floats, Floats] | None = None
 
+    def less(self, other: Field) -> Field:
+        """Return this field less another of the same map."""
+        return replace(
+            self,
+            signed=self.signed - other.signed,
+            effective_size=np.fmin(self.effective_size, other.effective_size),
+            bounds=None,
+        )
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Mask
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import gap_words, percent, rows_words
-from lore_core.data.units import FEW_UNITS, as_units, by_unit, chosen_units
+from lore_core.data.units import FEW_UNITS, as_units, by_unit, chosen_units, mean_values
 from lore_core.data.validation import InputError, Points, as_coordinates, as_rows
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.metrics.global_metrics import share_interval
@@ -198,3 +198,22 @@ def region_report(
     if u is not None and u.max() + 1 >= FEW_UNITS:
         gaps = mean_interval(by_unit(c[inside] - a[inside], w, u))
     return RegionReport(n, confidence, accuracy, *gaps)
+
+
+def change_report(
+    confidence: Floats,
+    outcome: Floats,
+    inside: Mask,
+    *,
+    weights: Floats | None = None,
+    units: Ints | None = None,
+) -> RegionReport:
+    """Sum up what another model changes at the rows of a region.
+
+    ``confidence, outcome`` (n,): its own less those of the first; other arguments and what is
+    returned: see :func:`region_report`; the interval is Student's.
+    """
+    c, a = confidence[inside], outcome[inside]
+    w, u = chosen_weights(weights, inside), chosen_units(units, inside)
+    means = float(np.average(c, weights=w)), float(np.average(a, weights=w))
+    return RegionReport(len(c), *means, *mean_interval(mean_values(c - a, w, u)))

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from lore_core import __version__
+from lore_core.comparison.two_models import ModelComparison
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
@@ -244,12 +245,14 @@ def report_files(
     progress: Progress | None = None,
     comparing: Comparing | None = None,
     saved: Sequence[SavedSubgroup] = (),
+    models: ModelComparison | None = None,
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
     ``view``: what to look at; without a map global metrics only, of sums what they say. ``source,
     progress``: see :func:`write_report`. ``comparing, saved``: see
-    :func:`~lore_core.report.findings.examine`. Returns them by path in the bundle.
+    :func:`~lore_core.report.findings.examine`. ``models``: how another model differs, for a section
+    of its own. Returns them by path in the bundle.
     """
     require_packages()
     from lore_core.report.charts import (
@@ -266,6 +269,7 @@ def report_files(
     if isinstance(view, SumsView):
         return sums_report_files(view, settings.n_draws, progress=progress)
     findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing, saved)
+    findings.models = models
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
     landscape = None

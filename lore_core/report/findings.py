@@ -11,6 +11,7 @@ from lore_core.comparison.effects import compare_groups, compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
+from lore_core.comparison.two_models import ModelComparison
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
@@ -75,6 +76,7 @@ class Findings:
     comparing: Comparing | None = None  #: Fits and measures; None: comparison_of
     saved: Sequence[SavedSubgroup] = ()  #: Subgroups with the names and notes that users gave
     for_figures: bool = False  #: Whether only what figures show is computed
+    models: ModelComparison | None = None  #: How another model differs, if one was given
     picture_map: Embedding | None = None  #: The 2-D map of the pictures, all rows
     summary: Summary = field(init=False)
     verdict: Verdict = field(init=False)  #: The headline and its evidence

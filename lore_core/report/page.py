@@ -10,6 +10,7 @@ from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_
 from lore_core.comparison.effects import about_predictions
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance, metric_table
+from lore_core.comparison.two_models import ModelComparison
 from lore_core.data import number_text
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
@@ -98,6 +99,7 @@ def report_page(
         n_rows=len(view.evaluation),
         n_calibration=0 if calibration is None else len(calibration),
     )
+    compared = [] if findings.models is None else [_models(findings.models, fill)]
     files = render("files.html", contents=contents, rerun=rerun)
     sections = [
         ("summary", "Summary", _summary(findings, fill)),
@@ -106,6 +108,7 @@ def report_page(
         ("map", "On the map", _landscape(findings, landscape, fill)),
         ("columns", "Columns it goes with", _variables(findings, fill)),
         ("recalibrators", "Does recalibration help?", _recalibrators(findings, fill)),
+        *(("models", "Compared with another model", section) for section in compared),
         ("groups", "For whom?", _groups(findings, fill)),
         ("decisions", "Is it worth it?", _decisions(findings, fill)),
         ("rows", "What was fitted on which rows", fill("rows.html")),
@@ -275,6 +278,11 @@ def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, floa
         frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
     )
     return value, low, high
+
+
+def _models(found: ModelComparison, fill: Fill) -> Markup:
+    rows = list(zip(*found.texts.values(), strict=True))
+    return fill("models.html", found=found, headings=list(found.texts), rows=rows)
 
 
 def _groups(findings: Findings, fill: Fill) -> Markup:

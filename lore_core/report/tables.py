@@ -37,6 +37,7 @@ ABOUT_TABLES = {
     "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
     "worst_group": "the worst group and the worst cells under every method",
     "groups": "every group under every method, with intervals",
+    "models": "another model: both values and differences of metrics and subgroups",
     "decisions": "rewards at many cost ratios",
     "decisions_at_own_costs": "rewards at the report's own costs",
     "retraining": "what recalibration can gain and what it cannot, with intervals",
@@ -74,6 +75,8 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}
         )
+    if findings.models is not None:
+        made["models"] = findings.models.frame()
     if findings.method_curves:
         made["recalibrated_bandwidth_curves"] = stacked(_frames(findings.method_curves))
     if findings.group_table is not None:

@@ -14,6 +14,7 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
+from lore_core.comparison.two_models import ModelComparison, compare_models
 from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset, Target
@@ -175,6 +176,25 @@ def comparison_of(
         random_state=view.seed,
         **options,
         **how,
+    )
+
+
+def models_of(
+    view: View, other: Dataset, *, by: str | None = None, progress: Progress | None = None
+) -> ModelComparison:
+    """Compare another model, ``other``, with the one of the view, on its map.
+
+    ``by``: see :func:`~lore_core.comparison.two_models.compare_models`.
+    """
+    return compare_models(
+        view.dataset,
+        other,
+        view.embedding if view.is_local else None,
+        by=by,
+        target=view.target,
+        **view.local,
+        random_state=view.seed,
+        progress=progress,
     )
 
 

@@ -21,11 +21,9 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.without_bins import IsotonicReliability, isotonic_reliability
 from lore_core.regions.enrichment import composition
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.regions.rows import nearest_rows
 from lore_core.regions.subgroups import verdict
 from lore_core.regions.subgroups.find import Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import Against, Overall, overall_gap
-from lore_core.regions.subgroups.saved import SavedSubgroup
 from lore_core.regions.variables import attributes
 from lore_core.regions.variables.attributes import word_attributes
 from lore_core.regions.variables.cutting import Attribute
@@ -217,17 +215,6 @@ def outlines_of(
         if outline.holds_most(points[subgroup.rows]):
             drawn.append((str(number + 1), outline))
     return drawn
-
-
-def calibration_rows_of(view: View, subgroup: Subgroup | SavedSubgroup) -> Mask:
-    """Mask a subgroup's calibration rows, (n_cal,); of a region by the nearest evaluation row."""
-    if view.calibration is None:
-        return np.zeros(0, dtype=bool)
-    if subgroup.conditions:
-        return attributes.rows_holding(subgroup.conditions, view.calibration)
-    inside = np.isin(np.arange(len(view.evaluation)), subgroup.rows)
-    _, nearest = nearest_rows(view.points(), view.points(CALIBRATION), 1)
-    return np.asarray(inside[nearest[:, 0]])
 
 
 def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:

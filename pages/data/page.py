@@ -9,6 +9,7 @@ import streamlit as st
 from lore_core import Dataset
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.number_text import percent
+from pages.compare.models import add_model
 from pages.data import sources
 from pages.shared.charts import next_step
 from pages.shared.controls import show_tabs
@@ -133,6 +134,7 @@ if is_loaded():
     shows = {**read, **shows} if is_shown else {**shows, **read}
     shows["Checks"] = lambda: _checks(current())
     shows["Feature maps"] = lambda: _list_maps(current().dataset)
+    shows["Another model"] = add_model
 shows["What a file should hold"] = sources.contract
 show_tabs("data_tab", shows)
 if is_loaded():

@@ -10,7 +10,7 @@ from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.figures.pictures.landscape_picture import Value
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.view.where import calibration_rows_of, reliability_of
+from lore_core.view.where import reliability_of
 from pages.landscape import picture as pictures, region
 from pages.landscape.subgroups import AGAINST, against_control, chosen_note, list_subgroups
 from pages.shared import compute, controls
@@ -145,7 +145,6 @@ with details:
             errors,
             chosen_one.mask,
             among=np.ones_like(chosen_one.mask),
-            fitted_on=calibration_rows_of(view, chosen_one.saved),
             key=(*key, chosen_one.saved.id),
             title=plain(chosen_one.title),
             note=plain(chosen_note(chosen_one, search)),

@@ -80,10 +80,16 @@ class FieldParts:
     """What a slider shows, piece by piece, nearest γ first; ``search`` None: no subgroups."""
 
     def __init__(
-        self, view: View, bin_index: int | None, on: Embedding, search: SubgroupSearch | None
+        self,
+        view: View,
+        bin_index: int | None,
+        on: Embedding,
+        search: SubgroupSearch | None,
+        against: View | None = None,
     ) -> None:
         self.address = offer(self)  #: Where a browser asks for parts; their key, too
         self._view, self._bin, self._on, self._search = view, bin_index, on, search
+        self._against = against  #: Whose errors are taken off
         self._pieces: list[GammaFields] = []
         self._left, self._is_done = self._make(), False
         self._news = threading.Condition()
@@ -129,6 +135,8 @@ class FieldParts:
     def _make(self) -> Iterator[GammaFields | None]:
         """Make what is missed most, piece by piece; None while one is still waited for."""
         yield from self._make_fields()
+        if self._against is not None:
+            return
         curve = None
         while curve is None:
             with self._turn() as stop, suppress(Cancelled):
@@ -147,12 +155,19 @@ class FieldParts:
 
     def _make_fields(self) -> Iterator[GammaFields]:
         with self._turn():
-            rows = preview_rows(self._view, bin_index=self._bin, on=self._on)
+            how: dict[str, Any] = {"bin_index": self._bin, "on": self._on}
+            rows = preview_rows(self._view, **how)
+            before = None if self._against is None else preview_rows(self._against, **how)
         if rows.rows is not None:
             yield GammaFields(sampled=rows.rows, n_sampled=MAX_ROWS)
         for k in self._nearest_first():
             with self._turn():
                 field, lce = rows.at_gamma(GAMMAS[k])
+                if before is not None:
+                    earlier, lce = before.at_gamma(GAMMAS[k])[0], None
+                    assert isinstance(field, Field)
+                    assert isinstance(earlier, Field)
+                    field = field.less(earlier)
             yield GammaFields({k: field}, {} if lce is None else {k: lce})
 
     def _make_outlines(self, against: Against) -> Iterator[GammaFields | None]:
@@ -202,6 +217,7 @@ class MapRows:
         self.address = offer(self)
         self.scene: Scene | None = None
         self.key = ""
+        self.is_change = False  #: Whether errors are a difference: of single rows nothing is known
         self.fields: deque[FieldParts] = deque(maxlen=2)  #: Of the slider, the last looked at
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
@@ -212,6 +228,8 @@ class MapRows:
         match asked:
             case {"all": True}:
                 return packed_rows(rows_of(self.scene), self.key)
+            case _ if self.is_change:
+                return None
             case {"row": int(row)} if 0 <= row < len(dataset):
                 return _detail(self.scene, row)
             case {"gamma": int() | float() as gamma} if gamma in GAMMAS:
@@ -225,9 +243,9 @@ class MapRows:
         return None
 
 
-def map_rows(scene: Scene, key: str, fields: FieldParts | None) -> MapRows:
-    """Return what answers for the rows of a scene; ``key`` names them."""
-    answers: MapRows = st.session_state.setdefault(_KEY, MapRows())
+def map_rows(scene: Scene, key: str, fields: FieldParts | None, of: str = _KEY) -> MapRows:
+    """Return what answers for the rows of a scene; ``key`` names them, ``of`` the map."""
+    answers: MapRows = st.session_state.setdefault(of, MapRows())
     answers.scene, answers.key = scene, key
     if fields is not None:
         if fields not in answers.fields:
@@ -468,7 +486,7 @@ def show_asked(scene: Scene, words: str) -> None:
     view, chosen, drawn = scene.view, scene.bin_index, region.drawn_region(scene.axes, scene.on)
     if not drawn and not words:
         return
-    inside, fitted_on = region.asked_rows(scene, drawn or words)
+    inside = region.asked_rows(scene, drawn or words)
     # Without γ: it moves the errors, not what the region holds.
     key = (view.target, None if chosen is None else (chosen, view.n_bins, view.binning))
     region.region_panel(
@@ -476,7 +494,6 @@ def show_asked(scene: Scene, words: str) -> None:
         scene.errors,
         inside,
         among=scene.rows,
-        fitted_on=fitted_on,
         key=(drawn, scene.on.digest, *key) if drawn else (words, *key),
         title="Selected region" if drawn else plain(f"Rows with “{words}”"),
     )

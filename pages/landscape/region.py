@@ -17,21 +17,18 @@ from lore_core import (
     reliability_table,
 )
 from lore_core.data.arrays import Floats, Mask
-from lore_core.data.dataset import CALIBRATION, TOP_LABEL
-from lore_core.data.number_text import POINTS, decimal, p_words, unbroken
+from lore_core.data.number_text import decimal, p_words, unbroken
 from lore_core.figures import reliability_figure
 from lore_core.figures.pictures.picture import truncate
 from lore_core.metrics import LocalErrors
-from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import Selection, row_table, worst_rows
-from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from lore_core.view.view import scored_by_unit
 from pages.shared import compute
-from pages.shared.cells import count_column, estimates, in_hundredths, share_column
+from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.header import plain
 from pages.shared.rows import pick_row, picked_row, show_row, show_rows
@@ -100,7 +97,6 @@ def region_panel(
     inside: np.ndarray,
     *,
     among: np.ndarray,
-    fitted_on: np.ndarray,
     key: tuple[Any, ...],
     title: str,
     note: str = "",
@@ -128,11 +124,7 @@ def region_panel(
             rows = f"{report.n_rows:,} selected rows"
             chart = reliability_figure(table, rows=rows, height=300, title="Reliability inside")
             show_chart(chart, "inside", narrow=True)
-        listed, corrected = st.tabs(["Rows", "Recalibrate only these"])
-        with listed:
-            _show_inside(dataset, errors, inside, report.n_rows)
-        with corrected:
-            _show_recalibrated(view, inside, fitted_on, key)
+        _show_inside(dataset, errors, inside, report.n_rows)
 
 
 def _show_composition(composed: pd.DataFrame, n_outside: int) -> None:
@@ -195,38 +187,6 @@ def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_ro
         )
 
 
-def _show_recalibrated(
-    view: View, inside: np.ndarray, fitted_on: np.ndarray, key: tuple[Any, ...]
-) -> None:
-    if view.target != TOP_LABEL:
-        st.info(
-            "Recalibration works on the top label; choose it as target.", icon=":material/info:"
-        )
-        return
-    why_not: str | None = "These data have no calibration rows to fit on."
-    if view.calibration is not None:
-        why_not = why_too_few(fitted_on, inside)
-    if why_not is not None:
-        st.info(plain(why_not), icon=":material/info:")
-        return
-    found = compute.recalibrated_region(view.dataset, key, fitted_on, inside)
-    table = found.table
-    columns: dict[str, Any] = {"method": table["method"]}
-    metrics = [(item.name, item.unit, item.heading) for item in COMPARED if item.name in table]
-    for name, unit, heading in (("gap", POINTS, "gap, points"), *metrics):
-        changed = estimates(table, f"{name}_change", unit, signed=True)
-        columns[heading] = estimates(table, name, unit, signed=name == "gap")
-        columns[f"change of {name}"] = ["", *changed[1:]]
-    st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
-    st.markdown(plain(found.sentence))
-    st.caption(
-        "A preview: 95 % intervals in brackets, of the difference row by row where it says change; "
-        "they take the fitted numbers as given. The outline was drawn with these evaluation rows "
-        "in sight, so part of their gap before may be selection; that of the calibration rows is "
-        "not."
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Marked:
     """Some evaluation rows and what they are called."""
@@ -247,17 +207,9 @@ def marked_rows(scene: Scene, chosen: Chosen | None, words: str) -> Marked | Non
     return None
 
 
-def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
-    """Return which evaluation rows shown, and calibration rows of their bin, are asked for."""
-    view, chosen = scene.view, scene.bin_index
-    inside = _asked_of(view.evaluation, asked, scene.points) & scene.rows
-    if view.calibration is None:
-        return inside, np.zeros(0, dtype=bool)
-    fitted_on = _asked_of(view.calibration, asked, view.points(CALIBRATION, on=scene.on))
-    if chosen is not None:
-        confidence = view.calibration.target(view.target).confidence
-        fitted_on &= scene.errors.bins.assign(confidence) == chosen
-    return inside, fitted_on
+def asked_rows(scene: Scene, asked: Selection | str) -> Mask:
+    """Return which of the evaluation rows shown are asked for."""
+    return _asked_of(scene.view.evaluation, asked, scene.points) & scene.rows
 
 
 def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:

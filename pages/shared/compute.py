@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import wraps
 from hashlib import blake2b
 from typing import Any
@@ -11,8 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, compare_groups, composition, metrics, regions
-from lore_core.comparison import Summary
+from lore_core.comparison import ModelComparison, Summary
 from lore_core.comparison.effects import compare_rewards
+from lore_core.comparison.two_models import SameRows, same_rows
 from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
@@ -22,7 +24,7 @@ from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
 from lore_core.view import View, inference, methods, where
-from lore_core.view.methods import Grouping, require_calibration
+from lore_core.view.methods import Grouping
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
 from pages.shared.session import saved
@@ -232,6 +234,19 @@ def summary(view: View) -> Summary:
     return found.without_row_values()  # which nobody compares here
 
 
+@_cached(4, "Matching the rows …")
+def matched(first: Dataset, second: Dataset) -> SameRows:
+    """Two models' rows in one order."""
+    pair = same_rows(first, second)
+    return replace(pair, second=map_arrays(pair.second))
+
+
+@_cached(12, "Comparing the models …", *_LOCAL, "seed")
+def models(view: View, other: Dataset) -> ModelComparison:
+    """Compare another model with that of a view."""
+    return methods.models_of(view, other)
+
+
 def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Request[Comparison]:
@@ -334,13 +349,3 @@ def region_composition(
     """Composition of a set of evaluation rows but for some columns; ``key`` names the set."""
     known = [item for item in telling(view) if item.name not in but_for]
     return composition(view.evaluation, _inside, among=_among, coded=known)
-
-
-@_cached(32, "Recalibrating the region …")
-def recalibrated_region(
-    dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
-) -> regions.RegionRecalibration:
-    """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""
-    return regions.recalibrate_region(
-        require_calibration(dataset), dataset.evaluation, _fitted_on, _measured_on
-    )

@@ -28,6 +28,7 @@ def arguments() -> argparse.Namespace:
     """Return the command line: see :class:`~lore_core.dashboard.server.ServerSettings`."""
     parser = argparse.ArgumentParser(prog="app.py")
     parser.add_argument("--data", action="append", default=[])
+    parser.add_argument("--against", action="append", default=[])
     parser.add_argument("--data-root", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--path-prefix", default="")

@@ -21,6 +21,8 @@ from pages.shared.store import DEMO, Loaded, store
 
 Made = TypeVar("Made")
 _KEY = "_loaded"
+#: Other models to compare with, and their names in the link.
+_OTHERS, _AGAINST, RETRAINED = "_others", "against", "digits-retrained"
 _PARAMETER, _COLUMNS = "data", "column"
 _CHANGED = "_files_now"
 _FAILURE = "_failure"
@@ -52,6 +54,10 @@ _STORIES = {
         "on other images.",
         "On average its confidence is right. Somewhere it is not: the Landscape shows where, "
         "Overview says how sure that is, Recalibrate what helps.",
+    ),
+    RETRAINED: (
+        "The demo's digits, read by a network that has learned from digits lying sideways, too.",
+        "Compare says what that has changed.",
     ),
     "synthetic": (
         "20,000 made-up rows of two features whose true error is known everywhere: one place is "
@@ -162,6 +168,7 @@ def as_loaded(
 def _demo(name: str) -> Loaded:
     makers: dict[str, Callable[[], Dataset]] = {
         "digits": demo.digits,
+        RETRAINED: lambda: demo.digits(retrained=True),
         "sentences": demo.sentences,
         "synthetic": lambda: demo.synthetic(20_000).dataset,
     }
@@ -178,6 +185,33 @@ def load_demo(name: str = "digits") -> None:
 def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping | None) -> Loaded:
     result = reading.read(list(paths), mapping=mapping, isolate=True)
     return as_loaded(result, " + ".join(paths), state, mapping)
+
+
+def others() -> list[Loaded]:
+    """Return models to compare with: those added, at first those of the link or the command."""
+    known: list[Loaded] | None = st.session_state.get(_OTHERS)
+    if known is None:
+        named, paths = st.query_params.get_all(_AGAINST), tuple(arguments().against)
+        found = (_demo(key) if key in _STORIES else store().loaded.get(key) for key in named)
+        known = [loaded for loaded in found if loaded is not None]
+        if not known and paths:
+            known = [_read(paths, states_of(map(Path, paths)), None)]
+            store().loaded.hold(known[0].key, known[0])
+        st.session_state[_OTHERS] = known
+    if st.query_params.get_all(_AGAINST) != (keys := [loaded.key for loaded in known]):
+        st.query_params[_AGAINST] = keys
+    return known
+
+
+def add_other(loaded: Loaded) -> None:
+    """Add a model to compare with, in place of the same one; it comes first."""
+    store().loaded.put(loaded.key, loaded)
+    st.session_state[_OTHERS] = [loaded, *(one for one in others() if one.key != loaded.key)]
+
+
+def add_retrained_demo() -> None:
+    """Add the demo's second model."""
+    add_other(_demo(RETRAINED))
 
 
 def ensure_loaded() -> bool:

@@ -67,17 +67,6 @@ def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, 
     refuses("single rows", "landscape", parts, "--significant-only")
 
 
-def test_two_sets_of_rows(run, run_json, parts, refuses):
-    one = parts.replace("*", "0")
-    options = ("--against", parts, "--bins", 2, "--cells", 1000, "--map", "pca-1")
-    text = run_json("compare", one, *options)
-    for name in ("ECE", "ALCE"):
-        of = text["metrics"][name]
-        assert of["difference"] == pytest.approx(of["other"] - of["value"])
-    assert "certainly larger" in run("compare", one, *options)
-    refuses("--against", "compare", parts, "--workers", "2")
-
-
 def test_of_many_files_a_sample_is_fitted_on(run, parts, tmp_path, monkeypatch):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     fit = ("--fit", parts, "--fit-rows", 100, "--method", "temperature")

@@ -3,9 +3,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.comparison import compare_sums
 from lore_core.comparison.tables import check_metrics, check_subgroups
-from lore_core.mergeable import LocalErrorSums
 
 
 def table(**rows):
@@ -111,28 +109,3 @@ def test_cells_of_fewer_than_ten_rows_are_no_worst_cell():
     nothing = lore.compare_groups({"as it is": data.rows(np.arange(9))}, ["one"] * 9).iloc[0]
     assert np.isnan(nothing["cell_gap"])
     assert nothing["cell_rows"] == 0
-
-
-def _rows(seed, wrong):
-    rng = np.random.default_rng(seed)
-    z, c = rng.normal(size=(1200, 2)), rng.uniform(size=1200)
-    right = np.where(z[:, 0] > 0, c * wrong, c)
-    return c, (rng.random(1200) < right).astype(float), z
-
-
-def test_bounds_hold_the_exact_differences():
-    rows = [_rows(1, 0.9), _rows(2, 0.3)]
-    first, other = (LocalErrorSums.of(*of, n_bins=3) for of in rows)
-    found = compare_sums(first, other, gamma=0.3)
-    one, two = (lore.local_errors(*of, gamma=0.3, n_bins=3) for of in rows)
-    table = found.table.set_index("metric")
-    for name, exact in (("ALCE", two.average - one.average), ("MLCE", two.maximum - one.maximum)):
-        assert table.at_least[name] <= exact <= table.at_most[name]
-        assert table.difference[name] == pytest.approx(exact, abs=0.05)
-    # At the rows themselves: what is surely larger is about the half with the planted error.
-    subgroups = other.local_values(rows[0][0], rows[0][2], gamma=0.3)
-    larger = np.mean(subgroups.absolute.value > one.absolute)
-    assert 0.3 < found.larger <= larger + 0.1
-    assert found.larger + found.smaller <= 1
-    with pytest.raises(lore.InputError, match="share"):
-        compare_sums(first, LocalErrorSums.of(*rows[1], n_bins=4))

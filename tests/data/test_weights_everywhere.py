@@ -125,12 +125,6 @@ def shipped_difference(r):
     return found.mean, found.table["NLL"].iloc[0]
 
 
-def region_recalibrated(r):
-    known, new = halves(r)
-    found = regions.recalibrate_region(known, new, *(np.ones(len(x), bool) for x in (known, new)))
-    return found.table["gap"]
-
-
 def from_classifier(r):
     model = LogisticRegression().fit(r.features, r.labels)
     return lore.from_estimator(model, r.features, r.labels, weights=r.weights).accuracy
@@ -154,7 +148,6 @@ OTHERWISE = {
     ).alce.mean(),
     "overall_gap": call(regions.overall_gap, get=attrgetter("gap_p")),
     "rank_variables": lambda r: lore.rank_variables(r).select_dtypes("number"),
-    "recalibrate_region": region_recalibrated,
     # (Neighbours are counted off: of repeated rows the same share is other rows.)
     "smooth_gap": call(regions.smooth_gap, lambda r: r.features[:, 0], get=GAP),
     "suggest_bandwidth": call(lore.suggest_bandwidth, z, [0.1, 0.5, 2.0], get=attrgetter("loss")),

@@ -23,6 +23,7 @@ FIGURES = {
         "reliability_after",
     ],
     "fairness": [],  # these data name no groups
+    "compare": [],  # there is no other model
     "decisions": ["reward"],
     "report": [],
 }

@@ -74,13 +74,6 @@ class TestRegion:
         bars = next(t for t in page.figure("inside")["data"] if t.get("name") == "rows")
         assert len(bars["hovertext"]) == (table.count > 0).sum()
 
-    def test_no_calibration_rows_or_another_target(self, selected, dataset):
-        page = selected(dataclasses.replace(dataset, split=None))
-        assert "no calibration rows to fit on" in page.text
-        page = selected(target="1")
-        assert "Recalibration works on the top label" in page.text
-        assert page.errors == []
-
 
 class TestVariables:
     def test_the_first_is_the_one_with_the_strongest_evidence(self, open_page, dataset):

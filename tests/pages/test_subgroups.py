@@ -7,7 +7,6 @@ from lore_core.regions.subgroups.saved import subgroups_json
 from lore_core.regions.subgroups.verdict import describe_subgroup, evidence_of, name_of_subgroup
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
-from lore_core.view.where import calibration_rows_of
 from pages.shared import subgroups as shared
 from pages.shared.subgroups import gap_line, title_of
 
@@ -84,9 +83,6 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     assert f"**1 · {name_of_subgroup(subgroup)}** · {report.sentence}" in text
     assert evidence_of(subgroup, search)[1:] in text
     assert set(_outlined(page)) <= {"1"}
-    fitted_on = calibration_rows_of(view, subgroup)
-    found = lore.regions.recalibrate_region(planted.calibration, rows, fitted_on, search.mask(0))
-    assert found.sentence in text
 
 
 def test_a_link_names_a_place(open_page, planted, search):

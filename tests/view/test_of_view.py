@@ -5,7 +5,6 @@ import pytest
 
 import lore_core as lore
 from lore_core.regions import Field
-from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View, where
 from lore_core.view.inference import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -16,7 +15,7 @@ from lore_core.view.methods import (
     recalibrators_of,
 )
 from lore_core.view.scene import RESOLUTION, preview_rows
-from lore_core.view.where import calibration_rows_of, errors_of, field_of
+from lore_core.view.where import errors_of, field_of
 
 
 @pytest.fixture(scope="module")
@@ -37,31 +36,6 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
     assert not field_of(view, errors, resolution=8).exact
-
-
-def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
-    n = len(view.dataset)
-    names = np.array(["a", "b"])[np.arange(n) // 2 % 2]
-    rows = dataclasses.replace(view.dataset, groups={"name": names, "size": np.arange(n) % 97})
-    view = view.with_(dataset=rows)
-    subgroup = lore.find_subgroups(lore.demo.synthetic(3000).dataset).subgroups[0]
-    inside = names[rows.in_split("evaluation")] == "a"
-    named = dataclasses.replace(
-        subgroup, rows=np.flatnonzero(inside), conditions=(Predicate("name", "a"),)
-    )
-    calibration = names[rows.in_split("calibration")] == "a"
-    np.testing.assert_array_equal(calibration_rows_of(view, named), calibration)
-    small = Predicate("size", "< 50", -np.inf, 50)
-    ranged = dataclasses.replace(named, conditions=(*named.conditions, small))
-    sizes = rows.groups["size"][rows.in_split("calibration")].to_numpy().astype(float)
-    found = calibration_rows_of(view, ranged)
-    np.testing.assert_array_equal(found, calibration & (sizes < 50))
-    apart = np.abs(view.points("calibration")[:, None] - view.points()).sum(axis=2)
-    near = inside[apart.argmin(axis=1)]
-    region = dataclasses.replace(named, conditions=())
-    np.testing.assert_array_equal(calibration_rows_of(view, region), near)
-    without = view.with_(dataset=rows.evaluation, maps={})
-    assert len(calibration_rows_of(without, named)) == 0
 
 
 def test_simulations_are_left_out_or_those_of_the_library(view):

@@ -191,6 +191,8 @@ function gammaBar(on) {
       draw();
       return !waits && !playing;
     },
+    /** Stand where another slider is moved to. */
+    follow: set,
     /** Take the curve, and how much of what it needs is there. */
     know(next) {
       known = next;

@@ -98,6 +98,7 @@ function join(root, options) {
       if (what === "detail") askAbout(map, { row: value }, map.setDetail);
       else if (what === "glimpses") askAbout(map, { glimpses: value }, map.setGlimpses);
       else if (what === "field") askAbout(map, { gamma: value }, map.setField);
+      else if (what === "linked") lead(map, value);
       else options.send(what, value);
     },
   });
@@ -116,6 +117,14 @@ function join(root, options) {
       map.unmount();
     },
   };
+}
+
+/** Let the maps that are linked with one do what it does. */
+function lead(map, what) {
+  const { link } = map.state.scene;
+  for (const other of maps) {
+    if (other !== map && other.state.scene?.link === link) other.follow(what);
+  }
 }
 
 function keep(store, key, value, most) {
@@ -167,7 +176,11 @@ function lacking() {
   const scenes = [...maps].map((map) => map.state.scene).filter((scene) => scene?.address);
   const bare = scenes.find(({ rows }) => !sets.has(rows));
   if (bare) return [bare.address, { rows: bare.rows, all: true }];
-  const scene = scenes.find(({ fields }) => fields && !sliders.get(fields)?.isAll);
+  // That of several maps which has the fewest fields: what another still lacks may take long.
+  const fieldsOf = ({ fields }) => sliders.get(fields)?.fields.size ?? 0;
+  const [scene] = scenes
+    .filter(({ fields }) => fields && !sliders.get(fields)?.isAll)
+    .sort((one, other) => fieldsOf(one) - fieldsOf(other));
   return scene && [scene.fields, { part: sliders.get(scene.fields)?.nextPart ?? 0 }];
 }
 

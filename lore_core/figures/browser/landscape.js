@@ -26,7 +26,10 @@ function mount(root, { mode, send }) {
   const parts = build(root);
   const { stage } = parts;
   const bar = gammaBar({
-    move: preview,
+    move(position) {
+      preview(position);
+      lead("gamma", position);
+    },
     rest: (number) => {
       const [before, gamma] = [scene, scene.gammas[number]];
       told.say("gamma", gamma, () => scene !== before);
@@ -41,6 +44,7 @@ function mount(root, { mode, send }) {
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
+  let ghost = null;
   let places = [];
   let overlaid = [];
   let [counted, inSight] = [{}, 0];
@@ -50,6 +54,8 @@ function mount(root, { mode, send }) {
   const glimpses = new Glimpses(parts.glimpses, (lacking) => send("glimpses", lacking));
   const told = teller(send, () => view.saved);
 
+  /** Let maps that are linked with this one do the same. */
+  const lead = (what, value) => scene?.link && send("linked", { what, value });
   const shown = (i) => (flags ? (flags[i] & SHOWN) !== 0 : true);
   const redraw = () => { asked ||= requestAnimationFrame(paint); };
 
@@ -95,7 +101,7 @@ function mount(root, { mode, send }) {
     // Of another bandwidth other rows are the worst.
     const rings = field === exact ? scene.rings : [];
     const now = [
-      scene, places, field === exact, rows, look, selection, drawn, drawn?.length, pointed, hot, rings.length,
+      scene, places, field === exact, rows, look, selection, drawn, drawn?.length, pointed, hot, ghost, rings.length,
       view.x, view.y, view.scale, view.width, view.height, view.axes,
     ];
     if (now.every((value, k) => value === overlaid[k])) return;
@@ -106,7 +112,7 @@ function mount(root, { mode, send }) {
     drawOverlay(parts.overlay, view, {
       look, shape: scene.shape, regions, rings, dots: scene.dots, selection, drawn,
       isFaint: places === scene.regions && field !== exact,
-      pointed: pointed >= 0 ? placeOf(pointed) : null,
+      pointed: pointed >= 0 ? placeOf(pointed) : ghost,
       picked: rows && scene.row !== null ? placeOf(scene.row) : null,
     });
   }
@@ -198,6 +204,7 @@ function mount(root, { mode, send }) {
     moving = what;
     if (what) resting = setTimeout(() => { moving = false; redraw(); }, REST);
     told.viewSoon();
+    lead("view", view.saved);
     redraw();
   }
 
@@ -226,7 +233,16 @@ function mount(root, { mode, send }) {
     pointed = row >= 0 && isDrawn ? row : -1;
     hot = pointed < 0 ? regionAround(places, x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
+    ghost = null;
     tell(event ? point : null);
+    lead("place", event ? [x, y] : null);
+    redraw();
+  }
+
+  /** Point at a place that is pointed at on a linked map; null: at none. */
+  function pointAt(at) {
+    [pointed, hot, ghost] = [-1, null, at];
+    tell(at && view.toPixel(...at));
     redraw();
   }
 
@@ -260,10 +276,8 @@ function mount(root, { mode, send }) {
     view: (isMoving) => rest(isMoving),
     point: hover,
     leave: () => {
-      pointed = -1;
-      hot = null;
-      tell(null);
-      redraw();
+      pointAt(null);
+      lead("place", null);
     },
     drawing: (line) => {
       drawn = line;
@@ -455,6 +469,18 @@ function mount(root, { mode, send }) {
       if (!scene || detail?.gamma !== scene.gamma) return;
       details.set(detail.row, detail);
       if (detail.row === pointed) tell(place);
+    },
+    /** Do what a linked map does: see a part, point at a place, move γ. */
+    follow({ what, value }) {
+      if (!view) return;
+      if (what === "place") pointAt(value);
+      else if (what === "gamma") {
+        bar.follow(value);
+        preview(value);
+      } else {
+        view.saved = value;
+        redraw();
+      }
     },
     /** The theme changed. */
     redress() {

@@ -157,6 +157,8 @@ class LiveLandscape:
     fields_key: str = ""
     #: Address that answers for rows; "" where there is no server.
     address: str = ""
+    #: Maps of one name on a page show the same part, place and bandwidth, on whichever it is moved.
+    link: str = ""
 
     @property
     def whole(self) -> tuple[float, ...]:
@@ -220,6 +222,7 @@ class LiveLandscape:
             "gammas": self.gammas or None,
             "fields": self.fields_key,
             "address": self.address,
+            "link": self.link,
         }
         if self.against is not None:
             other, columns = packed_field(self.against.field)

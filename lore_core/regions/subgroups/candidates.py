@@ -20,8 +20,8 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.means import holm
 from lore_core.regions.rows import nearest_rows
-from lore_core.regions.selection import RegionReport, region_report
-from lore_core.regions.subgroups.overall import Against, Average, Excess, excess_of
+from lore_core.regions.selection import RegionReport, change_report, region_report
+from lore_core.regions.subgroups.overall import WITHOUT_OTHERS, Against, Average, Excess, excess_of
 from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import Attribute, part_starts, range_words
 
@@ -265,6 +265,12 @@ class SearchedHalf:
     searched: Ints  #: The half that is searched
     against: Against
 
+    def of_rows(self, rows: Rows, against: Against) -> SearchedHalf:
+        """Return the same half with other confidences and outcomes; neighbours stay the same."""
+        made = SearchedHalf(rows, self.searched, against)
+        vars(made)["_last_map"] = self._last_map
+        return made
+
     @cached_property
     def half(self) -> Rows:
         """The searched rows."""
@@ -359,7 +365,8 @@ class SearchedHalf:
         self, attributes: Sequence[Attribute], columns: tuple[int, ...]
     ) -> tuple[list[Ints], Excess]:
         ranges, sums = slice_tables(attributes, columns, self.average)
-        found = excess_of(sums, self.average.total, against_zero=self.against == "zero")
+        is_alone = self.against in WITHOUT_OTHERS
+        found = excess_of(sums, self.average.total, against_zero=is_alone)
         codes = np.zeros(len(self.half), dtype=np.int64)
         for column in columns:
             codes = codes * len(attributes[column].values) + attributes[column].codes
@@ -493,11 +500,14 @@ def try_on(
 ) -> list[Tried]:
     """Try candidates on held-out rows; p-values are adjusted for all ``n_turns`` such lists."""
     c, a = rows.confidence[held_out], rows.outcome[held_out]
-    counted = {
+    counted: dict[str, Any] = {
         "weights": chosen_weights(rows.weights, held_out),
         "units": chosen_units(rows.units, held_out),
     }
-    average, same = (rows.average(held_out, to) for to in (against, "same confidence"))
+    average = rows.average(held_out, against)
+    is_change = against == "other model"
+    same = average if is_change else rows.average(held_out, "same confidence")
+    report = change_report if is_change else region_report
     masks = [item.inside[held_out] for item in candidates]
     tests = [average.of_rows(mask) for mask in masks]
     p = [float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)]
@@ -509,7 +519,7 @@ def try_on(
         beyond = same.of_rows(mask)
         value, width = float(beyond.mean), float(beyond.half_width)
         held = Held(
-            **vars(region_report(c, a, mask, **counted)),
+            **vars(report(c, a, mask, **counted)),
             excess=float(test.mean),
             beyond=value,
             beyond_low=value - width,

@@ -1,15 +1,16 @@
 """Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
 from lore_core.data import validation
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
@@ -31,7 +32,12 @@ from lore_core.regions.subgroups.candidates import (
     try_on,
 )
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Against, Average, mean_gap_p
-from lore_core.regions.variables.attributes import Predicate, telling_attributes, word_attributes
+from lore_core.regions.variables.attributes import (
+    PREDICTED,
+    Predicate,
+    telling_attributes,
+    word_attributes,
+)
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
@@ -51,6 +57,7 @@ _WORSE_THAN: dict[Against, str] = {
     "zero": "wrong",
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
+    "other model": "changed",
 }
 _DESCRIBED = ("subgroup", "id", "name", "kind", "where", "leans", "rows")
 _MEANS = ("confidence", "accuracy", "gap")
@@ -232,15 +239,31 @@ class Halves:
     against: Against
     turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
 
+    def of_model(self, other: Target, *, change: bool = False) -> Self:
+        """Return the same halves of what another model says of the rows, with the same columns.
+
+        ``change``: its confidences and outcomes less those of these, searched for any change.
+        """
+        rows, c, a = self.rows, other.confidence, other.outcome
+        against: Against = "other model"
+        if change:
+            c, a = c - rows.confidence, a - rows.outcome
+        else:
+            against = _usual(c, a, rows.weights, rows.units)
+        new = replace(rows, confidence=c, outcome=a)
+        turns = [(half.of_rows(new, against), rest) for half, rest in self.turns]
+        return replace(self, rows=new, against=against, turns=turns)
+
     def search(
         self,
         embedding: Any = None,
         *,
         gamma: float = GAMMA,
         alpha: float = 0.04,
+        also: Callable[[Tried], bool] = lambda _: True,
         progress: Progress | None = None,
     ) -> SubgroupSearch:
-        """Find subgroups; see :func:`find_subgroups`."""
+        """Find subgroups; see :func:`find_subgroups`. ``also``: what else must hold of each."""
         points = None if embedding is None else validation.as_coordinates(embedding)
         if points is not None:
             validation.check_lengths(dataset=self.rows.confidence, embedding=points)
@@ -258,7 +281,9 @@ class Halves:
             return any(column.words for column in columns)
 
         confirmed = [
-            item for item in tried if item.confirmed(alpha * (_BY_WORDS if by_words(item) else 1.0))
+            item
+            for item in tried
+            if item.confirmed(alpha * (_BY_WORDS if by_words(item) else 1.0)) and also(item)
         ]
         average = self.rows.average(slice(None), self.against)
         return SubgroupSearch(
@@ -278,20 +303,24 @@ def halves_of(
     *,
     target: str | int = TOP_LABEL,
     against: Against | Literal["auto"] = "auto",
+    by_prediction: bool = True,
     random_state: int = 0,
 ) -> Halves:
-    """Halve rows, to look for subgroups on one map and bandwidth after the other."""
+    """Halve rows, to look for subgroups on one map and bandwidth after the other.
+
+    ``by_prediction``: whether the predicted class may name a subgroup.
+    """
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome
     if against == "auto":
-        off = mean_gap_p(c, a, target_rows.weights, target_rows.units) <= OVERALL_ALPHA / 2
-        against = "average" if off else "zero"
+        against = _usual(c, a, target_rows.weights, target_rows.units)
     elif against not in ("zero", "average", "same confidence"):
         raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     times = int(np.clip(len(c) // (_PARTS * MIN_ROWS), 1, _MOST_TIMES))
     known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
+    known = [item for item in known if by_prediction or item.name != PREDICTED]
     searched = [*known, *word_attributes(dataset)]
     coarse = [item.coarser(_PARTS) for item in searched]
     rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights), target_rows.units)
@@ -300,11 +329,18 @@ def halves_of(
     return Halves(rows, against, halves)
 
 
+def _usual(c: Floats, a: Floats, weights: Floats | None, units: Ints | None) -> Against:
+    """Return what subgroups are compared with unless it is said: the average where it is off."""
+    return "average" if mean_gap_p(c, a, weights, units) <= OVERALL_ALPHA / 2 else "zero"
+
+
 def _turns(c: Floats, units: Ints | None, random_state: int) -> list[tuple[Ints, Ints]]:
     unit = row_units(units, len(c))
     size = np.bincount(unit)
     sure = np.bincount(unit, c) / size
     rng, n = np.random.default_rng(random_state), len(size)
+    if n < 2:
+        return []
     order = rng.permutation(n)
     if len(c) > 2 * _MOST_SEARCHED:
         searched = np.isin(unit, order[np.cumsum(size[order]) <= _MOST_SEARCHED])

@@ -18,9 +18,12 @@ from lore_core.data.weights import as_weights, effective_rows, weighed
 from lore_core.metrics.global_metrics import NORMAL_95, reliability_table
 from lore_core.regions.selection import RegionReport, region_report
 
-#: What a subgroup is compared with: no gap, the mean gap of all rows, or that of rows of the same
-#: confidence (what is left after the best global recalibration).
-Against = Literal["zero", "average", "same confidence"]
+#: What a subgroup is compared with: no gap, the mean gap of all rows, that of rows of the same
+#: confidence (what is left after the best global recalibration), or that of its own rows under
+#: another model (confidences and outcomes are then differences of two models').
+Against = Literal["zero", "average", "same confidence", "other model"]
+#: Those that are not measured on other rows.
+WITHOUT_OTHERS: tuple[Against, ...] = ("zero", "other model")
 #: Strata of confidence: at most so many, of at least so many rows.
 _MOST_STRATA, _ROWS_A_STRATUM = 12, 60
 _NORMAL_90 = 1.645
@@ -58,6 +61,8 @@ class Average:
         """
         n = len(confidence)
         residual = confidence - outcome
+        if against == "other model":
+            return cls._of_differences(residual, weights, units)
         bins = confidence_bins(
             confidence, int(np.clip(n // _ROWS_A_STRATUM, 1, _MOST_STRATA)), "equal-mass"
         )
@@ -75,19 +80,30 @@ class Average:
                 excess, stratum, n_strata = residual - mean[level], level, bins.n_bins
         variance = chance * (1 - chance)
         third = variance * (2 * chance - 1)
-        columns = [np.ones(n), excess, variance, third, np.square(excess)]
-        if weights is not None:
-            columns += [np.ones(n), excess]
-            columns = [v * weights**k for v, k in zip(columns, (1, 1, 2, 3, 2, 2, 2), strict=True)]
-        moments = np.column_stack(columns)
+        moments = _moments(excess, variance, third, weights)
         total = _sums(moments, stratum, n_strata)
         dependence = Dependence.of(confidence, outcome, units)
         return cls(against, stratum, n_strata, moments, total, dependence)
 
+    @classmethod
+    def _of_differences(
+        cls, difference: Floats, weights: Floats | None, units: Ints | None
+    ) -> Average:
+        """Take the squares of differences for their variances: those of means 0 alike.
+
+        A sum over its root of squares has tails no heavier than a normal variable's, if differences
+        are symmetric (Efron, "Student's t-test under symmetry conditions", 1969).
+        """
+        square = np.square(difference)
+        moments = _moments(difference, square, np.zeros(len(difference)), weights)
+        stratum = np.zeros(len(difference), dtype=np.int64)
+        dependence = Dependence.of_values(difference, units)
+        return cls("other model", stratum, 1, moments, _sums(moments, stratum, 1), dependence)
+
     def of_rows(self, rows: Ints | Mask) -> Excess:
         """Compare some rows (mask or row numbers) with the others."""
         sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
-        found = excess_of(sums, self.total, against_zero=self.against == "zero")
+        found = excess_of(sums, self.total, against_zero=self.against in WITHOUT_OTHERS)
         return found if self.dependence is None else self._by_units(rows, found, sums)
 
     def _by_units(self, rows: Ints | Mask, found: Excess, sums: Floats) -> Excess:
@@ -101,7 +117,7 @@ class Average:
         part = np.zeros(len(units))
         part[rows] = 1.0
         n_units = np.count_nonzero(np.bincount(units, part))
-        if self.against != "zero":
+        if self.against not in WITHOUT_OTHERS:
             share = sums[:, 0] / np.where(self.total[:, 0] > 0, self.total[:, 0], 1.0)
             part -= share[self.stratum]
         seen = float(np.square(np.bincount(units, part * self.moments[:, 1])).sum())
@@ -177,6 +193,15 @@ class Excess:
             at, shape = np.maximum(beta * (t + beta), 0.0), np.square(beta)
         tail = np.where(beta > 0, special.gammaincc(shape, at), special.gammainc(shape, at))
         return np.asarray(np.where(np.abs(skewness) < _SYMMETRIC, special.ndtr(-t), tail))
+
+
+def _moments(excess: Floats, variance: Floats, third: Floats, weights: Floats | None) -> Floats:
+    """Return :attr:`Average.moments`."""
+    columns = [np.ones(len(excess)), excess, variance, third, np.square(excess)]
+    if weights is not None:
+        columns += [np.ones(len(excess)), excess]
+        columns = [v * weights**k for v, k in zip(columns, (1, 1, 2, 3, 2, 2, 2), strict=True)]
+    return np.column_stack(columns)
 
 
 def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:
