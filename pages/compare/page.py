@@ -72,7 +72,7 @@ def _subgroups(found: ModelComparison) -> None:
     st.caption(
         "Gaps in points, on held-out rows. new: the gap grew to twice the old one or more; worse: "
         "it grew; fixed: it fell to half or less; better: it fell; remaining: both are wrong, and "
-        "no change is significant. If nothing had changed, at most 4 % of such searches would list "
+        "no change is significant. If nothing had changed, at most 2 % of such searches would list "
         "a subgroup as better or worse."
     )
 
