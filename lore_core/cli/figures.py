@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.compare import measure_runs
 from lore_core.cli.options import ViewOptions, view_command
 from lore_core.cli.output import PRINTED, Progress, note, say, size_options
 from lore_core.cli.report import ReportOptions, report_options
 from lore_core.data.atomic_files import write_bytes
-from lore_core.data.defaults import GAMMA, RUNS_GAMMA
 from lore_core.data.errors import as_path
 from lore_core.data.progress import part_of
 
@@ -26,7 +24,6 @@ _ROW_WIDTH = 174.0
 @view_command(
     "lore figures demo -o figures",
     "lore figures model_cal.npz model_test.npz --format pdf --format png --width 174 -o figures",
-    "lore figures runs/ --group race -o figures",
     sums=True,
 )
 @report_options
@@ -45,15 +42,12 @@ _ROW_WIDTH = 174.0
 def figures(
     given: ViewOptions, *, options: ReportOptions, kinds: tuple[str, ...], out: str, **size: Any
 ) -> None:
-    """Write every figure that pages show to a directory, for print.
+    """Write every figure that pages show of some rows to a directory, for print.
 
     Rows of figures are two columns wide, their parts labelled (a), (b), (c): overview.pdf
     (landscape, distribution of the local error, bandwidth curve), bandwidths.pdf,
     before_and_after.pdf and worst_group.pdf. captions.md and captions.tex hold a caption each, with
     n, γ, map, bins and seed, and the command.
-
-    Of a directory of runs, as lore compare takes it, or of one that lore watch keeps, it writes the
-    figures of Runs or Watch.
     """
     from lore_core.figures.export import exported, latex, markdown, side_by_side
     from lore_core.report.files import require_packages
@@ -89,35 +83,6 @@ def _collect(
     given: ViewOptions, options: ReportOptions, progress: Progress
 ) -> tuple[dict[str, Chart], dict[str, dict[str, Chart]]]:
     """Return figures by the names of their files, and rows of figures; note what is left out."""
-    from lore_core.mergeable import Batches
-    from lore_core.mergeable.partitions.run import planned
-    from lore_core.reading.formats import half_of
-    from lore_core.report.several_sets import batch_charts, run_charts
-
-    place = as_path(given.data[0])
-    if len(given.data) == 1 and place.is_dir():
-        if planned(place) is not None:
-            batches, gamma = Batches.opened(place), given.gamma or GAMMA
-            watched = batches.movement(gamma=gamma, random_state=given.seed, progress=progress)
-            return batch_charts(batches, watched, gamma=gamma, seed=given.seed)
-        halves = [half_of(path.name) for path in place.iterdir()]
-        if len({half.run for half in halves if half.split}) > 1:
-            how: dict[str, Any] = {"group": options.group, "min_group_size": options.min_group_size}
-            result = measure_runs(given, options.names, **how, progress=progress)
-            if options.group is None:
-                note("without '--group' the worst group of each run is not measured.")
-            basis = f"γ = {given.gamma or RUNS_GAMMA:g}, {given.n_bins} {given.binning} bins"
-            return run_charts(result, place.name, basis), {}
-    note(
-        "figures of runs and over time are left out: they need a directory of runs (pairs "
-        "<run>_cal.* and <run>_test.*), or one that lore watch keeps."
-    )
-    return _of_rows(given, options, progress)
-
-
-def _of_rows(
-    given: ViewOptions, options: ReportOptions, progress: Progress
-) -> tuple[dict[str, Chart], dict[str, dict[str, Chart]]]:
     from lore_core.report.charts import landscape_chart, report_charts
     from lore_core.report.findings import examine
     from lore_core.report.page_charts import figure_rows, page_charts

@@ -19,7 +19,7 @@ from lore_core.mergeable.partitions.batches import N_PLACES, place_words
 from lore_core.mergeable.partitions.run import PLAN
 from lore_core.reading.formats import SUFFIXES
 from lore_core.regions import SumsLandscape
-from lore_core.report.several_sets import before_and_after, change_picture
+from lore_core.report.batch_pictures import before_and_after, change_picture
 from pages.shared import files
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import choose_source

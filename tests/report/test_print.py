@@ -38,19 +38,6 @@ def test_its_fonts_are_embedded_and_its_figures_are_there(reader, files):
     assert re.search(r"accuracy, %\s+ECE, points", reader.pages[0].extract_text())
 
 
-def test_runs_have_figures_of_their_own(make_dataset, tmp_path):
-    for seed in (1, 2):
-        rows = make_dataset(200, images=False, seed=seed)
-        for half in ("calibration", "evaluation"):
-            name = f"run{seed}_{'cal' if half == 'calibration' else 'test'}.npz"
-            lore.save_npz(getattr(rows, half), tmp_path / name)
-    look = ["--map", "none", "--method", "No recalibration", "--method", "Temperature scaling"]
-    out = str(tmp_path / "out")
-    assert main(["figures", str(tmp_path), *look, "--group", "site", "-o", out]) == 0
-    assert (tmp_path / "out" / "runs.pdf").exists()
-    assert "2 runs, 100 evaluation rows each" in (tmp_path / "out" / "captions.tex").read_text()
-
-
 def test_every_figure_goes_to_a_directory(make_dataset, tmp_path, capsys):
     path, out = tmp_path / "rows.npz", tmp_path / "out"
     lore.save_npz(make_dataset(), path)
