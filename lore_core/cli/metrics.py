@@ -14,18 +14,8 @@ from lore_core import comparison, figures, inference, view as views
 from lore_core.cli import source
 from lore_core.cli.compare import by_option, changes_since
 from lore_core.cli.options import ViewOptions, draws_option, number_option, view_command
-from lore_core.cli.output import (
-    Output,
-    Progress,
-    Table,
-    interval_texts,
-    note,
-    output_path,
-    results,
-    text_table,
-)
+from lore_core.cli.output import Output, Progress, Table, interval_texts, note, results, text_table
 from lore_core.cli.subgroups import described, output_of_classes, subgroups_text
-from lore_core.data.atomic_files import write_bytes
 from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS
@@ -41,21 +31,13 @@ _FEWEST_DRAWS = 39
     "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
     "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
     "lore metrics predictions.npz --target all",
-    "lore metrics test.parquet --card calibration.md",
     "lore metrics 'part-*.parquet' --workers 2 --sums sums",
     sums=True,
 )
 @number_option("--top", minimum=0, default=3, help="Places of wrong confidence listed.")
 @draws_option(fewest=", 39 or more")
-@click.option(
-    "--card",
-    metavar="FILE.md",
-    help="Also write what a model card says of it: text, and the front matter hubs read.",
-)
 @results()
-def metrics(
-    given: ViewOptions, *, top: int, draws: int | None, card: str | None, progress: Progress
-) -> Output:
+def metrics(given: ViewOptions, *, top: int, draws: int | None, progress: Progress) -> Output:
     """Every metric of the Overview, with interval and chance.
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
@@ -66,19 +48,12 @@ def metrics(
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
     come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
-    import pandas as pd
-
     from lore_core.metrics.tables import metric_columns
-    from lore_core.report.model_card import model_card
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
-    card_path = None if card is None else output_path(card, (".md",), "--card")
     view = source.open_source(given, progress, all_classes=True)
-    of_all = isinstance(view, views.View) and view.target == ALL_CLASSES
-    if card_path is not None and (of_all or not isinstance(view, views.View)):
-        raise InputError("'--card' is not written of sums, nor of all classes at once.")
-    if isinstance(view, views.View) and of_all:
+    if isinstance(view, views.View) and view.target == ALL_CLASSES:
         source.needs_map(view)
         return output_of_classes(view, progress)
     table, chance = views.methods.metrics_of(view, n_draws=draws, progress=progress)
@@ -93,12 +68,6 @@ def metrics(
         content["verdict"] = {
             name: getattr(conclusion, name) for name in ("level", "sentence", "evidence")
         }
-        if card_path is not None:
-            name, shown = view.dataset.name, pd.DataFrame(columns)
-            card_text = model_card(
-                table, name=name, sentences=sentences, display=shown, footer=basis
-            )
-            write_bytes(card_path, card_text.encode())
     if chance is not None:
         basis += (
             f"\np: how often {chance.n_draws} simulations in which every confidence is right show "

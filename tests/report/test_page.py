@@ -5,7 +5,6 @@ from html import unescape
 from importlib.resources import files
 
 import numpy as np
-import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
@@ -16,7 +15,6 @@ from lore_core.comparison.tables import metric_table
 from lore_core.metrics.catalogue import TILES
 from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
-from lore_core.report.model_card import model_card
 from lore_core.report.page import missing, render
 from lore_core.shipping import describe
 from lore_core.view.methods import remaining_of
@@ -134,24 +132,3 @@ def test_templates():
     sources = [path for path in folder.rglob("*") if path.suffix in (".py", ".html")]
     asked = set(re.findall(r'"(\w+\.(?:html|css))"', "".join(path.read_text() for path in sources)))
     assert asked - {"index.html"} == names
-
-
-_TABLE = pd.DataFrame({"metric": ["ECE", "MLCE"], "value": [0.034, float("nan")]})
-_SHOWN = pd.DataFrame({"metric": ["ECE, points", "MLCE"], "value": ["3.4", "–"]})
-_NASTY = 'my "model": <b>| [x](http://y) # 1'
-
-
-def test_front_matter_and_text():
-    sentence = [f"Rows of {_NASTY} are wrong.", ""]
-    card = model_card(_TABLE, name=_NASTY, sentences=sentence, display=_SHOWN, footer="On 9 rows.")
-    _, front, text = card.split("---\n", 2)
-    lines = dict(line.strip(" -").split(": ", 1) for line in front.splitlines() if ": " in line)
-    assert json.loads(lines["name"]) == "ECE"
-    assert lines["type"] == '"expected_calibration_error"'
-    assert float(lines["value"]) == 0.034
-    assert front.count("value:") == 1  # what is not known is not claimed
-    assert f"- name: {json.dumps(_NASTY)}\n" in front
-    assert "| ECE, points | 3.4 |" in text
-    assert r"\<b\>\| \[x\](http://y) \# 1" in text
-    assert _NASTY not in text
-    assert text.rstrip().splitlines()[-1].startswith("On 9 rows. LoRe Lens ")
