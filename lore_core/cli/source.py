@@ -128,8 +128,7 @@ def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | i
     if wanted not in names and wanted == ALL_CLASSES:
         if not all_classes:
             raise InputError(
-                "'--target all' is for `lore metrics` and `lore landscape`: here it must be "
-                "top-label or one class."
+                "'--target all' is for `lore metrics`: here it must be top-label or one class."
             )
         if not dataset.complete:
             raise InputError(

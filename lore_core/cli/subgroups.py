@@ -20,7 +20,6 @@ from lore_core.cli.output import (
     results,
     text_table,
 )
-from lore_core.data.defaults import ALL_CLASSES
 from lore_core.data.errors import InputError, check_choice
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 from lore_core.data.progress import part_of
@@ -200,8 +199,7 @@ def landscape(
 
     The signed local calibration error of the evaluation rows on a 2-D map: red is overconfident,
     blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
-    row a node of the map: x, y, signed_error, n_eff). With --target all it draws rows by the class
-    that is most wrong around them.
+    row a node of the map: x, y, signed_error, n_eff).
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map: the same field, how far at most it is from the exact one (columns
@@ -210,14 +208,12 @@ def landscape(
     from lore_core.view.scene import Scene
 
     value: Any = "signed" if signed else "absolute"
-    view = source.open_source(given, progress, all_classes=True)
+    view = source.open_source(given, progress)
     if not isinstance(view, views.View):
         if significant_only:
             raise InputError("'--significant-only' needs single rows, which sums do not hold.")
         return _of_sums(view, _bin(views.where.reliability_of(view), wanted), value, progress)
     source.needs_map(view)
-    if view.target == ALL_CLASSES:
-        return output_of_classes(view, progress, drawn=True)
     bins, errors = views.where.reliability_of(view), views.where.errors_of(view)
     chosen = _bin(bins, wanted)
     on, axes = view.embedding, view.map_name
@@ -298,8 +294,8 @@ def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:
     return index
 
 
-def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = False) -> Output:
-    """Report errors of all classes together and of each; ``drawn``: rows instead of the table."""
+def output_of_classes(view: views.View, progress: Progress) -> Output:
+    """Report errors of all classes together and of each."""
     errors = views.inference.vector_errors_of(view)
     chance = views.inference.vector_chance_of(view, errors, progress=progress)
     table = inference.class_table(view.evaluation, errors, chance, **view.bins)
@@ -317,16 +313,8 @@ def output_of_classes(view: views.View, progress: Progress, *, drawn: bool = Fal
         "rows_beyond_chance": int(chance.beyond.sum()),
         "classes": table.reset_index().to_dict(orient="records"),
     }
-    text, points = [f"{chance.sentence} {sentence}".strip()], view.points()
-    if not drawn:
-        text += [_classes_text(table), f"{view.dataset.name}: {rows}."]
-        return Output(content, table.reset_index(), text)
-    if points.shape[1] != 2:
-        return Output(content, table, text)
-    chart = figures.class_map_figure(
-        view.evaluation, points, errors, chance, rows=rows, axes=view.map_name
-    )
-    return Output(content, chart.table, text, chart=chart)
+    text = [f"{chance.sentence} {sentence}".strip(), _classes_text(table)]
+    return Output(content, table.reset_index(), [*text, f"{view.dataset.name}: {rows}."])
 
 
 def _classes_text(table: Table) -> str:

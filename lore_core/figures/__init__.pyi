@@ -11,7 +11,6 @@ from .pictures.curves import (
     suggestion_figure as suggestion_figure,
 )
 from .pictures.dot_plots import (
-    class_map_figure as class_map_figure,
     group_figure as group_figure,
     run_scatter_figure as run_scatter_figure,
     runs_figure as runs_figure,

@@ -18,10 +18,10 @@ from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
 from lore_core.inference.intervals import N_SIMULATED
 from lore_core.inference.simulation import NullBand, NullErrors
-from lore_core.inference.whole_vector import VectorChance, class_table, describe_classes
+from lore_core.inference.whole_vector import class_table, describe_classes
 from lore_core.kernel_sums.compute import HAS_NUMBA
 from lore_core.metrics.bandwidth import BandwidthCurve
-from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE, VectorErrors
+from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.recalibration import offered_recalibrators, standard_recalibrators
 from lore_core.regions import SavedSubgroup, SubgroupSearch, Verdict, identified
@@ -32,7 +32,7 @@ Comparing = Callable[[list[str], methods.Grouping | None, Progress | None], Comp
 
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MAX_GROUPS = 100
-#: Rows whose whole vectors are tested for figures alone.
+#: Rows whose whole vectors are tested at most.
 _MAX_ROWS_OF_VECTOR = 300_000
 
 
@@ -87,7 +87,6 @@ class Findings:
     search: SubgroupSearch = field(init=False)  #: Where the confidence is worse than on average
     #: Compositions of the regions among the subgroups, by their number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
-    vector: tuple[VectorErrors, VectorChance] | None = None  #: Of the whole vector
     vector_sentence: str = ""  #: On the calibration of the whole vector
     classes: pd.DataFrame | None = None  #: Every class, the largest error first
     variables: pd.DataFrame = field(init=False)
@@ -220,25 +219,25 @@ def _subgroups(findings: Findings, progress: Progress | None) -> None:
         findings.gains = methods.gains_of(findings.view)
 
 
-def _vector(findings: Findings, progress: Progress | None) -> str | None:
+def _vector(findings: Findings, progress: Progress | None) -> None:
     view = findings.view
     if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
-        return None
+        return
+    if findings.for_figures:  # which none is of
+        return
     if len(view.evaluation) > _MAX_ROWS_OF_VECTOR:
         findings.vector_sentence = (
             "Not tested: it would be simulated for minutes on so many rows. The dashboard does so "
             "for the target “whole vector”."
         )
-        return "Which class is most wrong is left out: simulating that on so many rows takes long."
+        return
     if view.dataset.weights is not None:
         findings.vector_sentence = VECTOR_COUNTS_ALIKE
-        return None
+        return
     errors = inference.vector_errors_of(view)
     chance = inference.vector_chance_of(view, errors, progress=progress)
-    findings.vector = errors, chance
     findings.classes = class_table(view.evaluation, errors, chance, **view.bins)
     findings.vector_sentence = f"{chance.sentence} {describe_classes(findings.classes)}".strip()
-    return None
 
 
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step

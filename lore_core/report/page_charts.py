@@ -65,11 +65,6 @@ def _of_map(findings: Findings, landscape: LandscapePicture | None) -> dict[str,
         charts["landscape_3d"] = figures.landscape_3d_figure(
             space.drawn(), space.points, worst=worst, **look
         )
-    if findings.vector is not None:
-        rows = f"{view.rows}, {view.kernel_in_words}"
-        charts["class_map"] = figures.class_map_figure(
-            view.evaluation, scene.points, *findings.vector, rows=rows, axes=scene.axes, height=460
-        )
     return charts
 
 

@@ -19,9 +19,8 @@ from pages.shared.controls import linked, one_of
 from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
-from pages.shared.session import current, export_selection
+from pages.shared.session import export_selection
 from pages.shared.subgroups import SUBGROUPS_TAB, chosen_subgroup, is_searched, search_key
-from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
 #: What colours of the local error mean.
@@ -33,9 +32,8 @@ settings = question(
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
 hear(pictures.KEY)
-whole = controls.asks_for_vector(current().dataset)
 menu = controls.settings_menu(settings)
-view = controls.view_controls(menu, shows_vector=True)
+view = controls.view_controls(menu)
 if not view.is_local:
     end_page("pages/data/page.py", "load features on the Data page")
 if not planar_maps(view.dataset):
@@ -45,11 +43,6 @@ if not planar_maps(view.dataset):
         "A map needs at least two features; these data have one. The Overview and Bandwidth "
         "pages work on it all the same.",
     )
-if whole:
-    drawn_on, on_map = controls.map_control(view, menu[1])
-    show_vector_landscape(view, on_map, drawn_on)
-    end_page("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
-
 table = compute.reliability(view)
 errors = compute.errors(view)
 

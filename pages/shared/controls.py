@@ -253,8 +253,8 @@ def target_control(dataset: Dataset) -> str | int:
         **linked("target"),
         disabled=len(choices) == 1,
         help="top-label: is the prediction right as often as its confidence says? whole vector: "
-        "does each class occur as often as its probability says, all at once (on Overview "
-        "and Landscape)? A class: does it occur as often as its probability says?",
+        "does each class occur as often as its probability says, all at once (on Overview)? "
+        "A class: does it occur as often as its probability says?",
     )
     if why_not:
         st.caption(why_not)
@@ -273,9 +273,7 @@ def _why_no_vector(dataset: Dataset) -> str:
 def say_vector_is_elsewhere() -> None:
     """Say what is shown instead, where the target is every class at once."""
     if st.session_state.get("target") == WHOLE_VECTOR:
-        st.caption(
-            "The whole vector is on Overview and Landscape; here the target is the top label."
-        )
+        st.caption("The whole vector is on Overview; here the target is the top label.")
 
 
 def asks_for_vector(dataset: Dataset) -> bool:

@@ -1,15 +1,11 @@
-"""Overview and Landscape of all classes at once: the whole probability vector."""
-
-from typing import Any
+"""Overview of all classes at once: the whole probability vector."""
 
 import pandas as pd
 import streamlit as st
 
-from lore_core import Embedding
 from lore_core.comparison import Conclusion
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import POINTS, p_sentence, rows_words, share_words, unbroken
-from lore_core.figures import class_map_figure
 from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
@@ -17,9 +13,8 @@ from lore_core.view import View
 from lore_core.view.inference import vector_chance_of, vector_errors_of
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column, share_column, show_number, show_tile
-from pages.shared.charts import csv_button, show_chart
+from pages.shared.charts import csv_button
 from pages.shared.header import conclude, plain
-from pages.shared.maps import plane_of
 from pages.shared.tasks import await_result, is_ready
 
 #: Classes that are listed; the file has all.
@@ -50,35 +45,7 @@ def show_vector_overview(view: View) -> None:
     st.subheader("Which class is worst?", anchor=False)
     st.markdown(plain(describe_classes(table)))
     _list_classes(table)
-    if (plane := plane_of(view)) is not None:
-        name, on = plane
-        _map(view, errors, chance, on, axes=name, height=460)
     st.caption(unbroken(_REST))
-
-
-def show_vector_landscape(view: View, on_map: Embedding, axes: str) -> None:
-    """Draw rows by the class that is most wrong around them, and list every class."""
-    errors = await_result(compute.vector_request(vector_errors_of, view))
-    chance = await_result(compute.vector_request(vector_chance_of, view))
-    table = compute.classes(view, errors, chance)
-    st.markdown(f"**{unbroken(chance.sentence)}** {plain(describe_classes(table))}")
-    big, side = st.columns([1.5, 1], gap="medium")
-    with big:
-        if on_map.n_components == 2:
-            _map(view, errors, chance, on_map, axes=axes, height=620)
-        else:
-            st.info("Draw on a map of two dimensions to see where.", icon=":material/info:")
-    with side:
-        st.markdown("**Each class**")
-        _list_classes(table)
-
-
-def _map(
-    view: View, errors: VectorErrors, chance: VectorChance, on: Embedding, **look: Any
-) -> None:
-    rows, points = f"{view.rows}, {view.kernel_in_words}", view.points(on=on)
-    chart = class_map_figure(view.evaluation, points, errors, chance, rows=rows, **look)
-    show_chart(chart, "class_map")
 
 
 def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> None:

@@ -46,7 +46,7 @@ def test_every_figure_goes_to_a_directory(make_dataset, tmp_path, capsys):
     assert main(["figures", str(path), *look, "-o", str(out)]) == 0
     written = {item.name for item in out.iterdir()}
     assert {"landscape.pdf", "bandwidth.csv", "overview.pdf", "bandwidths.pdf"} <= written
-    of_pages = {"variable", "bandwidth_recommended", "class_map", "landscape_height"}
+    of_pages = {"variable", "bandwidth_recommended", "landscape_height"}
     assert {f"{name}.{kind}" for name in of_pages for kind in ("pdf", "csv")} <= written
     width = PdfReader(out / "landscape.pdf").pages[0]["/MediaBox"][2]
     assert width == pytest.approx(120 / 25.4 * 72, abs=0.01)
