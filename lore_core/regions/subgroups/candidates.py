@@ -59,17 +59,18 @@ _AS_WRONG = 0.5
 
 @dataclass(frozen=True)
 class Condition:
-    """A column holds one of some neighbouring parts."""
+    """A column holds one of some neighbouring parts, or one of the others."""
 
     column: int  #: Its place among the attributes
-    #: Parts ``first`` to ``end − 1``.
+    #: Parts ``first`` to ``end − 1``; if ``first`` is above ``end`` both tails of a number: from
+    #: ``first`` on, and up to ``end − 1``.
     first: int
     end: int
 
     def holds(self, attributes: Sequence[Attribute]) -> Mask:
         """Rows for which it is true, shape (n,)."""
-        codes = attributes[self.column].codes
-        return np.asarray((codes >= self.first) & (codes < self.end))
+        attribute, of = attributes[self.column], np.array([[self.first], [self.end]])
+        return np.asarray(values_held(attribute, of)[attribute.codes, 0])
 
     def predicate(self, attributes: Sequence[Attribute]) -> Predicate:
         """Return it as data, for rows whose columns are cut in another way."""
@@ -84,6 +85,8 @@ class Condition:
             return Predicate(name, value)
         borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
         value = range_words(borders[first], borders[end])
+        if first > end:
+            value = f"outside {range_words(borders[end], borders[first])}"
         return Predicate(name, value, edges[first], edges[end])
 
 
@@ -125,6 +128,29 @@ def _ranges(parts: int, size: int) -> Ints:
     return found
 
 
+def values_held(attribute: Attribute, ranges: Ints) -> Mask:
+    """Return which values of a column are in ranges or tails (2, m), shape (values, m)."""
+    (first, end), part = ranges, np.arange(len(attribute.values))[:, None]
+    tails = (part < end) | ((part >= first) & (part <= len(attribute.borders)))
+    return np.asarray(np.where(first < end, (part >= first) & (part < end), tails))
+
+
+def with_tails(attribute: Attribute, ranges: Ints, sums: Floats) -> tuple[Ints, Floats]:
+    """Add both tails of a number together, of the most equal weight, to its ranges and their sums.
+
+    ``ranges`` (2, m), ``sums`` (m, …): of :func:`slice_tables`. A lower tail goes with one upper.
+    """
+    parts = len(attribute.borders) + 1
+    low = np.flatnonzero((ranges[0] == 0) & (ranges[1] < parts))
+    high = np.flatnonzero((ranges[0] > 0) & (ranges[1] == parts))
+    mass = sums[..., 0].sum(axis=1)
+    high = high[np.abs(mass[high] - mass[low][:, None]).argmin(axis=1)]
+    apart = ranges[1, low] < ranges[0, high]
+    low, high = low[apart], high[apart]
+    tails = np.stack([ranges[0, high], ranges[1, low]])
+    return np.hstack([ranges, tails]), np.concatenate([sums, sums[low] + sums[high]])
+
+
 def slice_tables(
     attributes: Sequence[Attribute], columns: Sequence[int], average: Average
 ) -> tuple[list[Ints], Floats]:
@@ -157,15 +183,15 @@ def distinct_ranges(attribute: Attribute, ranges: Ints, order: Ints, most: int) 
 
     Two are, if they share more than :data:`SAME` of the rows in either. ``most``: ranges at most.
     """
-    upto = np.append(0, np.cumsum(np.bincount(attribute.codes, minlength=ranges.max())))
-    first, end = ranges
+    held = values_held(attribute, ranges).astype(np.float64)
+    count = np.bincount(attribute.codes, minlength=len(held))
+    size = count @ held
     chosen: list[int] = []
     while order.size and len(chosen) < most:
         k = int(order[0])
         chosen.append(k)
-        low, high = np.maximum(first[order], first[k]), np.minimum(end[order], end[k])
-        common = np.maximum(upto[high] - upto[low], 0)
-        either = upto[end[order]] - upto[first[order]] + upto[end[k]] - upto[first[k]] - common
+        common = (count * held[:, k]) @ held[:, order]
+        either = size[order] + size[k] - common
         order = order[(common <= SAME * either) & (order != k)]
     return np.array(chosen, dtype=np.int64)
 
@@ -346,7 +372,7 @@ class SearchedHalf:
     def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
         fine, coarse = self.half.attributes, self.half.coarse
-        tables = [self._table(fine, (k,)) for k in range(len(fine))]
+        tables = [self._table(fine, (k,), tails=item.numeric) for k, item in enumerate(fine)]
         alone = [self._best_alone(k, *table) for k, table in enumerate(tables)]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED]).tolist()
@@ -356,9 +382,12 @@ class SearchedHalf:
         return [item for found in (*alone, *pairs) for item in found]
 
     def _table(
-        self, attributes: Sequence[Attribute], columns: tuple[int, ...]
+        self, attributes: Sequence[Attribute], columns: tuple[int, ...], *, tails: bool = False
     ) -> tuple[list[Ints], Excess]:
         ranges, sums = slice_tables(attributes, columns, self.average)
+        if tails:
+            whole, sums = with_tails(attributes[columns[0]], ranges[0], sums)
+            ranges = [whole]
         found = excess_of(sums, self.average.total, against_zero=self.against == "zero")
         codes = np.zeros(len(self.half), dtype=np.int64)
         for column in columns:

@@ -7,10 +7,12 @@ from scipy import sparse, stats
 from lore_core.regions.subgroups import overall
 from lore_core.regions.subgroups.candidates import (
     SAME,
+    Condition,
     conditions_of,
     distinct_ranges,
     level_tree,
     slice_tables,
+    with_tails,
 )
 from lore_core.regions.subgroups.overall import Average, overall_gap
 from lore_core.regions.variables.cutting import cut
@@ -126,6 +128,11 @@ def test_sums_are_those_of_the_rows_that_hold_the_slice(columns, against):
     sums = sums.reshape(-1, *sums.shape[-2:])
     assert [of.shape for of in ranges] == [(2, len(conditions_of(items[k], k))) for k in columns]
     assert len(slices) == len(sums) == len(set(slices))
+    if columns == (0,):  # and both tails of a number, without missing values
+        whole, sums = with_tails(items[0], ranges[0], sums)
+        tails = [(Condition(0, *of),) for of in whole[:, len(slices) :].T.tolist()]
+        assert tails == [(Condition(0, 4, 1),), (Condition(0, 3, 2),)]
+        slices += tails
     for conditions, found in zip(slices, sums, strict=True):
         rows = np.logical_and.reduce([item.holds(items) for item in conditions])
         for stratum in range(average.n_strata):
