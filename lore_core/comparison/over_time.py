@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from lore_core.comparison.conclusions import Conclusion
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import (
@@ -24,7 +24,12 @@ from lore_core.data.number_text import (
 )
 from lore_core.data.texts import text_columns, with_text_features
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
-from lore_core.mergeable.partitions.batches import change_words, in_order, stratified_change
+from lore_core.mergeable.partitions.batches import (
+    change_words,
+    in_order,
+    stratified_change,
+    unit_variance,
+)
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.regions.subgroups.candidates import conditions_of
 from lore_core.regions.subgroups.verdict import leaning
@@ -69,10 +74,10 @@ class RowBatches(SummedBatches):
         Without features, those of the words of a text column; without either a map of one place.
         """
         named = sorted(set(batch), key=in_order)
-        if not rows.is_simple_sample:
+        if rows.weights is not None:
             raise InputError(
-                "batches must have neither weights nor units of rows: the tests take every row as "
-                'independent. Leave them out (mapping={"weight": "", "unit": ""}).'
+                "batches must have no weights of rows: the tests count every row alike. Leave them "
+                'out (mapping={"weight": ""}).'
             )
         number = {name: k for k, name in enumerate(named)}
         if rows.features is None:
@@ -115,29 +120,73 @@ class RowBatches(SummedBatches):
         return names, sparse.vstack(masks, format="csr")
 
     @cached_property
-    def _stratum(self) -> NDArray[np.int64]:
-        """Confidence bin and cell of the map, as wide as its unit, of each row (n,)."""
+    def _values(self) -> Floats:
+        """1, outcome and confidence of each row, (3, n)."""
+        target = self.rows.target()
+        return np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
+
+    def _cells(self, width: float) -> Ints:
+        """Confidence bin and cell of the map, so wide, of each row, (n, 1 + d)."""
         assert self.rows.features is not None  # where there were none, there are zeros
-        target, z = self.rows.target(), self.plan.embedding.transform(self.rows.features)
-        keys = np.column_stack([self.plan.bins.assign(target.confidence), np.floor(z)])
-        return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel())
+        z = self.plan.embedding.transform(self.rows.features)
+        cells = np.floor(z / width).astype(np.int64)
+        return np.column_stack([self.plan.bins.assign(self._values[2]), cells])
+
+    @cached_property
+    def _stratum(self) -> Ints:
+        """Number of the bin and cell, as wide as the map's unit, of each row (n,)."""
+        return np.asarray(np.unique(self._cells(1.0), axis=0, return_inverse=True)[1].ravel())
+
+    def _added(self, before: Mask, after: Mask, stratum: Ints) -> Floats:
+        """Return what rows add to a change beyond what rows like them add, (n,).
+
+        Rows of a unit may go together in it. ``stratum`` (n,): of rows that are compared.
+        """
+        like, units, known = self._stratum, self.rows.units, before | after
+        assert units is not None
+        residual = self._values[2] - self._values[1]
+        mean = np.bincount(like, residual * known) / np.maximum(np.bincount(like, known), 1)
+        pairs = np.unique(np.stack([like, units])[:, known], axis=1)
+        n_units = np.bincount(pairs[0], minlength=len(mean))
+        # (Of a mean that has the unit's own rows in it.)
+        apart = (residual - mean[like]) * (n_units / np.maximum(n_units - 1, 1))[like]
+        n_a, n_b = (np.bincount(stratum, of)[stratum] for of in (before, after))
+        return np.asarray((after * n_a - before * n_b) / np.maximum(n_a + n_b, 1) * apart)
+
+    def by_unit(self, number: int) -> Callable[[Ints, float], sparse.csr_matrix] | None:
+        """Return what units add to the change of a batch since those before it."""
+        units = self.rows.units
+        if units is None:
+            return None
+
+        def added(strata: Ints, width: float) -> sparse.csr_matrix:
+            cells = np.concatenate([strata, self._cells(width)])
+            index = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+            found = self._added(self.batch < number, self.batch == number, index[len(strata) :])
+            shape = index.max() + 1, units.max() + 1
+            whole = sparse.csr_matrix((found, (index[len(strata) :], units)), shape=shape)
+            return whole[index[: len(strata)]]
+
+        return added
 
     def changes(self, before: Mask, after: Mask) -> list[SliceChange]:
         """Compare slices between two masks of rows (n,), the most significant change first."""
         names, members = self._slices
-        target = self.rows.target()
-        values = np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
         strata = sparse.csr_matrix(
             (np.ones(len(self.rows)), (np.arange(len(self.rows)), self._stratum))
         )
 
         def sums(mask: Mask) -> Floats:
             chosen = sparse.diags(mask.astype(float))
-            parts = [members @ (sparse.diags(row) @ chosen @ strata) for row in values]
+            parts = [members @ (sparse.diags(row) @ chosen @ strata) for row in self._values]
             return np.stack([part.toarray() for part in parts])
 
         one, two = sums(before), sums(after)
         moved, weight, spread = (part.sum(axis=1) for part in stratified_change(one, two))
+        if self.rows.units is not None:
+            added = self._added(before, after, self._stratum)
+            of_units = sparse.csr_matrix((added, (np.arange(len(added)), self.rows.units)))
+            spread = unit_variance(spread, members, of_units)
         (n_a, right_a, sure_a), (n_b, right_b, sure_b) = one.sum(axis=2), two.sum(axis=2)
         tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
         with np.errstate(invalid="ignore", divide="ignore"):
