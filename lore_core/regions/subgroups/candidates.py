@@ -135,29 +135,14 @@ def values_held(attribute: Attribute, ranges: Ints) -> Mask:
     return np.asarray(np.where(first < end, (part >= first) & (part < end), tails))
 
 
-def with_tails(attribute: Attribute, ranges: Ints, sums: Floats) -> tuple[Ints, Floats]:
-    """Add both tails of a number together, of the most equal weight, to its ranges and their sums.
-
-    ``ranges`` (2, m), ``sums`` (m, …): of :func:`slice_tables`. A lower tail goes with one upper.
-    """
-    parts = len(attribute.borders) + 1
-    low = np.flatnonzero((ranges[0] == 0) & (ranges[1] < parts))
-    high = np.flatnonzero((ranges[0] > 0) & (ranges[1] == parts))
-    mass = sums[..., 0].sum(axis=1)
-    high = high[np.abs(mass[high] - mass[low][:, None]).argmin(axis=1)]
-    apart = ranges[1, low] < ranges[0, high]
-    low, high = low[apart], high[apart]
-    tails = np.stack([ranges[0, high], ranges[1, low]])
-    return np.hstack([ranges, tails]), np.concatenate([sums, sums[low] + sums[high]])
-
-
 def slice_tables(
     attributes: Sequence[Attribute], columns: Sequence[int], average: Average
 ) -> tuple[list[Ints], Floats]:
     """Sum moments over slices of one column or two.
 
-    Returns :func:`ranges_of` each column, and sums of shape (ranges of the first, ranges of the
-    second if there is one, n_strata, 5; 7 of weighted rows).
+    Returns :func:`ranges_of` each column, of one number also as many parts at both ends together
+    (:class:`Condition`), and sums of shape (ranges of the first, ranges of the second if there is
+    one, n_strata, 5; 7 of weighted rows).
     """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum
@@ -172,9 +157,14 @@ def slice_tables(
         axis=-1,
     )
     ranges = [ranges_of(attributes[k]) for k in columns]
-    for axis, (first, end) in enumerate(ranges, start=1):
+    for axis, (k, of) in enumerate(zip(columns, ranges, strict=True), start=1):
+        n_parts = len(attributes[k].borders) + 1
+        lowest = np.arange(1, (n_parts + 1) // 2 if len(columns) == 1 else 1)
+        first, end = ranges[axis - 1] = np.hstack([of, [n_parts - lowest, lowest]])
         upto = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
         sums = np.take(upto, end, axis=axis) - np.take(upto, first, axis=axis)
+        if lowest.size:
+            sums[:, first > end] += upto[:, [n_parts]]
     return ranges, np.moveaxis(sums, 0, -2)
 
 
@@ -372,7 +362,7 @@ class SearchedHalf:
     def _slices(self) -> list[Candidate]:
         """List sets that columns name: the same whatever the map and the bandwidth."""
         fine, coarse = self.half.attributes, self.half.coarse
-        tables = [self._table(fine, (k,), tails=item.numeric) for k, item in enumerate(fine)]
+        tables = [self._table(fine, (k,)) for k in range(len(fine))]
         alone = [self._best_alone(k, *table) for k, table in enumerate(tables)]
         best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED]).tolist()
@@ -382,12 +372,9 @@ class SearchedHalf:
         return [item for found in (*alone, *pairs) for item in found]
 
     def _table(
-        self, attributes: Sequence[Attribute], columns: tuple[int, ...], *, tails: bool = False
+        self, attributes: Sequence[Attribute], columns: tuple[int, ...]
     ) -> tuple[list[Ints], Excess]:
         ranges, sums = slice_tables(attributes, columns, self.average)
-        if tails:
-            whole, sums = with_tails(attributes[columns[0]], ranges[0], sums)
-            ranges = [whole]
         found = excess_of(sums, self.average.total, against_zero=self.against == "zero")
         codes = np.zeros(len(self.half), dtype=np.int64)
         for column in columns:
@@ -419,7 +406,8 @@ class SearchedHalf:
         ranges, excess = self._table(self.half.coarse, columns)
         mean, bound = excess.mean, excess.lower_bound
         # Two columns are worth their words if guaranteed to be above the excess of either.
-        sign, alone = np.sign(mean), [means[k] for k in columns]
+        alone = [means[k][:n] for k, n in zip(columns, mean.shape, strict=True)]
+        sign = np.sign(mean)
         parts = np.maximum(sign * alone[0][:, None], sign * alone[1])
         worth = np.where(bound > parts, self._interest(excess, bound, 2), 0.0)
         best = np.argsort(-worth, axis=None, kind="stable")[: np.count_nonzero(worth)]
