@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.data.texts import text_columns, with_text_features
+from lore_core.data.units import row_units
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
 from lore_core.mergeable.partitions.batches import (
     change_words,
@@ -119,74 +120,66 @@ class RowBatches(SummedBatches):
                 masks.append(sparse.csr_matrix(condition.holds(attributes)[None].astype(float)))
         return names, sparse.vstack(masks, format="csr")
 
-    @cached_property
-    def _values(self) -> Floats:
-        """1, outcome and confidence of each row, (3, n)."""
-        target = self.rows.target()
-        return np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
-
     def _cells(self, width: float) -> Ints:
-        """Confidence bin and cell of the map, so wide, of each row, (n, 1 + d)."""
+        """Return confidence bin and cell of the map, so wide, of each row, (n, 1 + d)."""
         assert self.rows.features is not None  # where there were none, there are zeros
-        z = self.plan.embedding.transform(self.rows.features)
+        target, z = self.rows.target(), self.plan.embedding.transform(self.rows.features)
         cells = np.floor(z / width).astype(np.int64)
-        return np.column_stack([self.plan.bins.assign(self._values[2]), cells])
+        return np.column_stack([self.plan.bins.assign(target.confidence), cells])
 
     @cached_property
     def _stratum(self) -> Ints:
         """Number of the bin and cell, as wide as the map's unit, of each row (n,)."""
         return np.asarray(np.unique(self._cells(1.0), axis=0, return_inverse=True)[1].ravel())
 
-    def _added(self, before: Mask, after: Mask, stratum: Ints) -> Floats:
-        """Return what rows add to a change beyond what rows like them add, (n,).
+    def _added(self, before: Mask, after: Mask, stratum: Ints) -> sparse.csr_matrix:
+        """Return what rows of units add to a change beyond what rows like them add, (n, units).
 
-        Rows of a unit may go together in it. ``stratum`` (n,): of rows that are compared.
+        ``stratum`` (n,): of rows that are compared.
         """
-        like, units, known = self._stratum, self.rows.units, before | after
-        assert units is not None
-        residual = self._values[2] - self._values[1]
+        like, known = self._stratum, before | after
+        units = row_units(self.rows.units, len(like))
+        residual = self.rows.target().confidence - self.rows.target().outcome
         mean = np.bincount(like, residual * known) / np.maximum(np.bincount(like, known), 1)
         pairs = np.unique(np.stack([like, units])[:, known], axis=1)
         n_units = np.bincount(pairs[0], minlength=len(mean))
-        # (Of a mean that has the unit's own rows in it.)
+        # (The unit's own rows are in the mean.)
         apart = (residual - mean[like]) * (n_units / np.maximum(n_units - 1, 1))[like]
         n_a, n_b = (np.bincount(stratum, of)[stratum] for of in (before, after))
-        return np.asarray((after * n_a - before * n_b) / np.maximum(n_a + n_b, 1) * apart)
+        added = (after * n_a - before * n_b) / np.maximum(n_a + n_b, 1) * apart
+        return sparse.csr_matrix((added, (np.arange(len(units)), units)))
 
-    def by_unit(self, number: int) -> Callable[[Ints, float], sparse.csr_matrix] | None:
-        """Return what units add to the change of a batch since those before it."""
-        units = self.rows.units
-        if units is None:
+    def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:
+        """Return what units add to the change of a batch since those before it, (s, units)."""
+        if self.rows.units is None:
             return None
-
-        def added(strata: Ints, width: float) -> sparse.csr_matrix:
-            cells = np.concatenate([strata, self._cells(width)])
-            index = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
-            found = self._added(self.batch < number, self.batch == number, index[len(strata) :])
-            shape = index.max() + 1, units.max() + 1
-            whole = sparse.csr_matrix((found, (index[len(strata) :], units)), shape=shape)
-            return whole[index[: len(strata)]]
-
-        return added
+        cells = np.concatenate([strata, self._cells(width)])
+        index = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+        own, of_rows = np.split(index, [len(strata)])
+        added = self._added(self.batch < number, self.batch == number, of_rows)
+        rows = sparse.csr_matrix((np.ones(len(of_rows)), (of_rows, np.arange(len(of_rows)))))
+        rows.resize(index.max() + 1, len(of_rows))
+        return rows[own] @ added
 
     def changes(self, before: Mask, after: Mask) -> list[SliceChange]:
         """Compare slices between two masks of rows (n,), the most significant change first."""
         names, members = self._slices
+        target = self.rows.target()
+        values = np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
         strata = sparse.csr_matrix(
             (np.ones(len(self.rows)), (np.arange(len(self.rows)), self._stratum))
         )
 
         def sums(mask: Mask) -> Floats:
             chosen = sparse.diags(mask.astype(float))
-            parts = [members @ (sparse.diags(row) @ chosen @ strata) for row in self._values]
+            parts = [members @ (sparse.diags(row) @ chosen @ strata) for row in values]
             return np.stack([part.toarray() for part in parts])
 
         one, two = sums(before), sums(after)
         moved, weight, spread = (part.sum(axis=1) for part in stratified_change(one, two))
         if self.rows.units is not None:
-            added = self._added(before, after, self._stratum)
-            of_units = sparse.csr_matrix((added, (np.arange(len(added)), self.rows.units)))
-            spread = unit_variance(spread, members, of_units)
+            of_units = self._added(before, after, self._stratum)
+            spread = np.maximum(spread, unit_variance(members, of_units))
         (n_a, right_a, sure_a), (n_b, right_b, sure_b) = one.sum(axis=2), two.sum(axis=2)
         tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def change_between(
     *,
     n_draws: int = 999,
     random_state: int = 0,
-    by_unit: Callable[[Ints, float], sparse.csr_matrix] | None = None,
+    by_unit: Callable[[Ints, float], sparse.csr_matrix | None] = lambda *_: None,
 ) -> Change:
     """Test whether the signed error changed anywhere between two sets of rows.
 
@@ -110,8 +111,9 @@ def change_between(
     expected = right * n_b / n
     of_strata, width = (cells.bin_index[here], cells.coordinates[here]), before.width_at(level)
     members, named = _places(*of_strata, (n_a, n_b), width)
-    of_units = None if by_unit is None else by_unit(np.column_stack(of_strata), width)
-    variance = unit_variance(members @ spread, members, of_units)
+    variance, of_units = members @ spread, by_unit(np.column_stack(of_strata), width)
+    if of_units is not None:
+        variance = np.maximum(variance, unit_variance(members, of_units))
     known = variance > 0
     members, named, variance = members[known], named[known], variance[known]
     if not len(variance):
@@ -137,17 +139,9 @@ def change_between(
     )
 
 
-def unit_variance(
-    alone: Floats, members: sparse.csr_matrix, of_units: sparse.csr_matrix | None
-) -> Floats:
-    """Return variances of sums over sets (p,): of independent rows, or what units show if larger.
-
-    ``members`` (p, s): of the sets; ``of_units`` (s, units): what units add; None: no units.
-    """
-    if of_units is None:
-        return alone
-    seen = np.asarray((members @ of_units).power(2).sum(axis=1)).ravel()
-    return np.asarray(np.maximum(alone, seen))
+def unit_variance(members: sparse.csr_matrix, of_units: sparse.csr_matrix) -> Floats:
+    """Return variances of sums over sets (p, s) of what units add, (s, units), shape (p,)."""
+    return np.asarray((members @ of_units).power(2).sum(axis=1)).ravel()
 
 
 def _places(
@@ -210,12 +204,8 @@ class SummedBatches(ABC):
         """Return slices of a batch, by its number from 1 on, that changed most; of sums none."""
         return ()
 
-    def by_unit(  # for those that hold rows
-        self,
-        number: int,  # noqa: ARG002
-    ) -> Callable[[Ints, float], sparse.csr_matrix] | None:
-        """Return what units add to the change of a batch: see :func:`change_between`."""
-        return None
+    def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:  # noqa: B027
+        """Return what units add to a change, see :func:`change_between`; None without units."""
 
     def keys(
         self, *, gamma: float = GAMMA, n_draws: int = N_DRAWS, random_state: int = 0
@@ -280,7 +270,7 @@ class SummedBatches(ABC):
     ) -> tuple[Change | None, Sequence[Any]]:
         if before is None:
             return None, ()
-        change = change_between(before, sums, by_unit=self.by_unit(number), **testing)
+        change = change_between(before, sums, by_unit=partial(self.by_unit, number), **testing)
         # (Of thousands of regions only those that are listed are kept.)
         change = dataclasses.replace(change, places=change.places.head(N_PLACES))
         return change, self.slices_of(number)[:N_PLACES]
