@@ -206,8 +206,8 @@ def find_subgroups(
     Notes
     -----
     *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
-    every value, every range between 48 quantiles of a number (of 20 rows apart or more) and every
-    pair of columns, of numbers between sixths, is measured; and the kernel mean of the excess on
+    every value, every range between 48 quantiles of a number (of 20 rows apart or more), both its
+    ends together and every pair of columns, of numbers between sixths, is measured; and the kernel mean of the excess on
     the map is cut at rising levels into connected parts, from country to peak. The interest of each
     is its guaranteed excess, times the root of its size, times how simply it can be named.
 
