@@ -88,7 +88,7 @@ def change_between(
     *,
     n_draws: int = 999,
     random_state: int = 0,
-    by_unit: Callable[[Ints, float], sparse.csr_matrix | None] = lambda *_: None,
+    by_unit: Callable[[Ints, float], sparse.csr_matrix | None] | None = None,
 ) -> Change:
     """Test whether the signed error changed anywhere between two sets of rows.
 
@@ -111,7 +111,9 @@ def change_between(
     expected = right * n_b / n
     of_strata, width = (cells.bin_index[here], cells.coordinates[here]), before.width_at(level)
     members, named = _places(*of_strata, (n_a, n_b), width)
-    variance, of_units = members @ spread, by_unit(np.column_stack(of_strata), width)
+    variance, of_units = members @ spread, None
+    if by_unit is not None:
+        of_units = by_unit(np.column_stack(of_strata), width)
     if of_units is not None:
         variance = np.maximum(variance, unit_variance(members, of_units))
     known = variance > 0
