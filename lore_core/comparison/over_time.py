@@ -23,14 +23,8 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.data.texts import text_columns, with_text_features
-from lore_core.data.units import row_units
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
-from lore_core.mergeable.partitions.batches import (
-    change_words,
-    in_order,
-    stratified_change,
-    unit_variance,
-)
+from lore_core.mergeable.partitions.batches import change_words, in_order, stratified_change
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.regions.subgroups.candidates import conditions_of
 from lore_core.regions.subgroups.verdict import leaning
@@ -127,48 +121,32 @@ class RowBatches(SummedBatches):
         cells = np.floor(z / width).astype(np.int64)
         return np.column_stack([self.plan.bins.assign(target.confidence), cells])
 
-    @cached_property
-    def _stratum(self) -> Ints:
-        """Number of the bin and cell, as wide as the map's unit, of each row (n,)."""
-        return np.asarray(np.unique(self._cells(1.0), axis=0, return_inverse=True)[1].ravel())
-
-    def _added(self, before: Mask, after: Mask, stratum: Ints) -> sparse.csr_matrix:
-        """Return what rows of units add to a change beyond what rows like them add, (n, units).
-
-        ``stratum`` (n,): of rows that are compared.
-        """
-        like, known = self._stratum, before | after
-        units = row_units(self.rows.units, len(like))
-        residual = self.rows.target().confidence - self.rows.target().outcome
-        mean = np.bincount(like, residual * known) / np.maximum(np.bincount(like, known), 1)
-        pairs = np.unique(np.stack([like, units])[:, known], axis=1)
-        n_units = np.bincount(pairs[0], minlength=len(mean))
-        # (The unit's own rows are in the mean.)
-        apart = (residual - mean[like]) * (n_units / np.maximum(n_units - 1, 1))[like]
-        n_a, n_b = (np.bincount(stratum, of)[stratum] for of in (before, after))
-        added = (after * n_a - before * n_b) / np.maximum(n_a + n_b, 1) * apart
-        return sparse.csr_matrix((added, (np.arange(len(units)), units)))
+    def _apart(self, known: Mask) -> Floats:
+        """Return confidence − outcome less its mean over the known rows of its bin, (n,)."""
+        target = self.rows.target()
+        residual, bins = target.confidence - target.outcome, self._cells(1.0)[:, 0]
+        mean = np.bincount(bins, residual * known) / np.maximum(np.bincount(bins, known), 1)
+        return np.asarray(residual - mean[bins])
 
     def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:
         """Return what units add to the change of a batch since those before it, (s, units)."""
-        if self.rows.units is None:
+        if (units := self.rows.units) is None:
             return None
         cells = np.concatenate([strata, self._cells(width)])
         index = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
         own, of_rows = np.split(index, [len(strata)])
-        added = self._added(self.batch < number, self.batch == number, of_rows)
-        rows = sparse.csr_matrix((np.ones(len(of_rows)), (of_rows, np.arange(len(of_rows)))))
-        rows.resize(index.max() + 1, len(of_rows))
-        return rows[own] @ added
+        before, after = self.batch < number, self.batch == number
+        added = _shares(of_rows, before, after) * self._apart(before | after)
+        shape = index.max() + 1, units.max() + 1
+        return sparse.csr_matrix((added, (of_rows, units)), shape=shape)[own]
 
     def changes(self, before: Mask, after: Mask) -> list[SliceChange]:
         """Compare slices between two masks of rows (n,), the most significant change first."""
         names, members = self._slices
         target = self.rows.target()
         values = np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
-        strata = sparse.csr_matrix(
-            (np.ones(len(self.rows)), (np.arange(len(self.rows)), self._stratum))
-        )
+        stratum = np.unique(self._cells(1.0), axis=0, return_inverse=True)[1].ravel()
+        strata = sparse.csr_matrix((np.ones(len(stratum)), (np.arange(len(stratum)), stratum)))
 
         def sums(mask: Mask) -> Floats:
             chosen = sparse.diags(mask.astype(float))
@@ -177,15 +155,24 @@ class RowBatches(SummedBatches):
 
         one, two = sums(before), sums(after)
         moved, weight, spread = (part.sum(axis=1) for part in stratified_change(one, two))
-        if self.rows.units is not None:
-            of_units = self._added(before, after, self._stratum)
-            spread = np.maximum(spread, unit_variance(members, of_units))
         (n_a, right_a, sure_a), (n_b, right_b, sure_b) = one.sum(axis=2), two.sum(axis=2)
         tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
+        degrees = np.full(len(names), np.inf)
+        if (units := self.rows.units) is not None:
+            apart = self._apart(before | after)
+            for k in np.flatnonzero(tested):
+                of = members[[k]].indices
+                share = _shares(stratum[of], before[of], after[of])
+                seen, degrees[k] = _unit_variance(share, apart[of], units[of])
+                spread[k] = max(spread[k], seen)
+            tested &= degrees > 0
         with np.errstate(invalid="ignore", divide="ignore"):
             error, change = np.sqrt(spread), moved / weight
             z = np.sign(moved) * np.maximum(np.abs(moved) - 0.5, 0) / error
-            half = -special.ndtri(0.025 / max(tested.sum(), 1)) * error / weight
+            if units is not None:
+                tail = special.stdtr(degrees, -np.abs(z))
+                z = -np.sign(moved) * special.ndtri(np.maximum(tail, np.finfo(float).tiny))
+            half = special.stdtrit(degrees, 1 - 0.025 / max(tested.sum(), 1)) * error / weight
             gaps = (sure_a - right_a) / n_a, (sure_b - right_b) / n_b
         p = np.minimum(2 * tested.sum() * special.ndtr(-np.abs(z)), 1.0)
         columns = (n_a.astype(int), n_b.astype(int), *gaps, change, change - half, change + half)
@@ -209,6 +196,24 @@ class RowBatches(SummedBatches):
         after = after if stays else self.batch == number
         found = self.changes(self.batch < number, after)
         return next(item for item in found if item.name == top.name), stays
+
+
+def _shares(stratum: Ints, before: Mask, after: Mask) -> Floats:
+    """Return what confidence − outcome of rows counts for in a change of their strata, (n,)."""
+    n_a, n_b = (np.bincount(stratum, of)[stratum] for of in (before, after))
+    return np.asarray((after * n_a - before * n_b) / np.maximum(n_a + n_b, 1))
+
+
+def _unit_variance(share: Floats, apart: Floats, units: Ints) -> tuple[float, int]:
+    """Return the cluster-robust variance of a slice's change, and the degrees of Student's t."""
+    total, degrees = 0.0, len(units)
+    for part in (np.maximum(share, 0.0), np.maximum(-share, 0.0)):  # later rows, earlier ones
+        mass, added = np.bincount(units, part), np.bincount(units, part * apart)
+        n_units = int(np.count_nonzero(mass))
+        square = np.square(added - mass * (added.sum() / (mass.sum() or 1.0))).sum()
+        total += float(square) * n_units / max(n_units - 1, 1)
+        degrees = min(degrees, n_units - 1)
+    return total, degrees
 
 
 def conclude_batches(

@@ -115,7 +115,7 @@ def change_between(
     if by_unit is not None:
         of_units = by_unit(np.column_stack(of_strata), width)
     if of_units is not None:
-        variance = np.maximum(variance, unit_variance(members, of_units))
+        variance = np.maximum(variance, (members @ of_units).power(2).sum(axis=1).A1)
     known = variance > 0
     members, named, variance = members[known], named[known], variance[known]
     if not len(variance):
@@ -139,11 +139,6 @@ def change_between(
     return Change(
         (1 + beyond) / (1 + n_draws), table.iloc[order].reset_index(drop=True), unseen, n_draws
     )
-
-
-def unit_variance(members: sparse.csr_matrix, of_units: sparse.csr_matrix) -> Floats:
-    """Return variances of sums over sets (p, s) of what units add, (s, units), shape (p,)."""
-    return np.asarray((members @ of_units).power(2).sum(axis=1)).ravel()
 
 
 def _places(
