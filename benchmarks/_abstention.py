@@ -35,7 +35,7 @@ _VOTES: tuple[tuple[int, float], ...] = (
     (500, 0.05), (1000, 0.05), (2000, 0.05), (5000, 0.05), (5000, 0.03), (5000, 0.02),
     (2000, 0.1),
 )  # fmt: skip
-_N_DRAWS, _N_VOTE_DRAWS, _N_SEARCHES, _N_LISTED_FITS = 1000, 300, 40, 4
+_N_DRAWS, _N_SEARCHES, _N_LISTED_FITS = 2000, 40, 4
 
 
 class Runs(Protocol):
@@ -183,8 +183,7 @@ def abstention_section(run: Runs) -> str:
     if run.votes is not None:
         worlds += [("human votes", str(run.votes), n, risk) for n, risk in _VOTES]
     for name, kind, n, risk in worlds:
-        n_draws = _N_DRAWS if name == kind else _N_VOTE_DRAWS
-        found = run.run(thresholds, n_draws, kind, n, risk)
+        found = run.run(thresholds, _N_DRAWS, kind, n, risk)
         dkw = np.sqrt(np.log(2 / _ERROR) / (2 * n))
         rows.append(
             [
@@ -209,7 +208,7 @@ CIFAR-10 (cleanlab/label-errors), each label one person's answer, drawn from the
     return f"""## Answers with a guaranteed error rate
 
 Rows are drawn with replacement from a population in which the probability of being right is known
-at every row, {_N_DRAWS:,} draws a line ({_N_VOTE_DRAWS:,} of human votes) and {_N_FITS}
+at every row, {_N_DRAWS:,} draws a line and {_N_FITS}
 fits on {_N_CALIBRATION:,} other draws; the confidence to answer from is
 chosen so that at most so many answers are wrong, with an error of 5 %.
 At the limit: a share of 5.0001 % is wrong at every confidence; surest worst: 10 % wrong above 0.99,

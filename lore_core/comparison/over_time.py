@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from lore_core.comparison.conclusions import Conclusion
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import (
@@ -69,10 +69,10 @@ class RowBatches(SummedBatches):
         Without features, those of the words of a text column; without either a map of one place.
         """
         named = sorted(set(batch), key=in_order)
-        if not rows.is_simple_sample:
+        if rows.weights is not None:
             raise InputError(
-                "batches must have neither weights nor units of rows: the tests take every row as "
-                'independent. Leave them out (mapping={"weight": "", "unit": ""}).'
+                "batches must have no weights of rows: the tests count every row alike. Leave them "
+                'out (mapping={"weight": ""}).'
             )
         number = {name: k for k, name in enumerate(named)}
         if rows.features is None:
@@ -114,22 +114,39 @@ class RowBatches(SummedBatches):
                 masks.append(sparse.csr_matrix(condition.holds(attributes)[None].astype(float)))
         return names, sparse.vstack(masks, format="csr")
 
-    @cached_property
-    def _stratum(self) -> NDArray[np.int64]:
-        """Confidence bin and cell of the map, as wide as its unit, of each row (n,)."""
+    def _cells(self, width: float) -> Ints:
+        """Return confidence bin and cell of the map, so wide, of each row, (n, 1 + d)."""
         assert self.rows.features is not None  # where there were none, there are zeros
         target, z = self.rows.target(), self.plan.embedding.transform(self.rows.features)
-        keys = np.column_stack([self.plan.bins.assign(target.confidence), np.floor(z)])
-        return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel())
+        cells = np.floor(z / width).astype(np.int64)
+        return np.column_stack([self.plan.bins.assign(target.confidence), cells])
+
+    def _apart(self, known: Mask) -> Floats:
+        """Return confidence − outcome less its mean over the known rows of its bin, (n,)."""
+        target = self.rows.target()
+        residual, bins = target.confidence - target.outcome, self._cells(1.0)[:, 0]
+        mean = np.bincount(bins, residual * known) / np.maximum(np.bincount(bins, known), 1)
+        return np.asarray(residual - mean[bins])
+
+    def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:
+        """Return what units add to the change of a batch since those before it, (s, units)."""
+        if (units := self.rows.units) is None:
+            return None
+        cells = np.concatenate([strata, self._cells(width)])
+        index = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+        own, of_rows = np.split(index, [len(strata)])
+        before, after = self.batch < number, self.batch == number
+        added = _shares(of_rows, before, after) * self._apart(before | after)
+        shape = index.max() + 1, units.max() + 1
+        return sparse.csr_matrix((added, (of_rows, units)), shape=shape)[own]
 
     def changes(self, before: Mask, after: Mask) -> list[SliceChange]:
         """Compare slices between two masks of rows (n,), the most significant change first."""
         names, members = self._slices
         target = self.rows.target()
         values = np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
-        strata = sparse.csr_matrix(
-            (np.ones(len(self.rows)), (np.arange(len(self.rows)), self._stratum))
-        )
+        stratum = np.unique(self._cells(1.0), axis=0, return_inverse=True)[1].ravel()
+        strata = sparse.csr_matrix((np.ones(len(stratum)), (np.arange(len(stratum)), stratum)))
 
         def sums(mask: Mask) -> Floats:
             chosen = sparse.diags(mask.astype(float))
@@ -140,10 +157,22 @@ class RowBatches(SummedBatches):
         moved, weight, spread = (part.sum(axis=1) for part in stratified_change(one, two))
         (n_a, right_a, sure_a), (n_b, right_b, sure_b) = one.sum(axis=2), two.sum(axis=2)
         tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
+        degrees = np.full(len(names), np.inf)
+        if (units := self.rows.units) is not None:
+            apart = self._apart(before | after)
+            for k in np.flatnonzero(tested):
+                of = members[[k]].indices
+                share = _shares(stratum[of], before[of], after[of])
+                seen, degrees[k] = _unit_variance(share, apart[of], units[of])
+                spread[k] = max(spread[k], seen)
+            tested &= degrees > 0
         with np.errstate(invalid="ignore", divide="ignore"):
             error, change = np.sqrt(spread), moved / weight
             z = np.sign(moved) * np.maximum(np.abs(moved) - 0.5, 0) / error
-            half = -special.ndtri(0.025 / max(tested.sum(), 1)) * error / weight
+            if units is not None:
+                tail = special.stdtr(degrees, -np.abs(z))
+                z = -np.sign(moved) * special.ndtri(np.maximum(tail, np.finfo(float).tiny))
+            half = special.stdtrit(degrees, 1 - 0.025 / max(tested.sum(), 1)) * error / weight
             gaps = (sure_a - right_a) / n_a, (sure_b - right_b) / n_b
         p = np.minimum(2 * tested.sum() * special.ndtr(-np.abs(z)), 1.0)
         columns = (n_a.astype(int), n_b.astype(int), *gaps, change, change - half, change + half)
@@ -167,6 +196,24 @@ class RowBatches(SummedBatches):
         after = after if stays else self.batch == number
         found = self.changes(self.batch < number, after)
         return next(item for item in found if item.name == top.name), stays
+
+
+def _shares(stratum: Ints, before: Mask, after: Mask) -> Floats:
+    """Return what confidence − outcome of rows counts for in a change of their strata, (n,)."""
+    n_a, n_b = (np.bincount(stratum, of)[stratum] for of in (before, after))
+    return np.asarray((after * n_a - before * n_b) / np.maximum(n_a + n_b, 1))
+
+
+def _unit_variance(share: Floats, apart: Floats, units: Ints) -> tuple[float, int]:
+    """Return the cluster-robust variance of a slice's change, and the degrees of Student's t."""
+    total, degrees = 0.0, len(units)
+    for part in (np.maximum(share, 0.0), np.maximum(-share, 0.0)):  # later rows, earlier ones
+        mass, added = np.bincount(units, part), np.bincount(units, part * apart)
+        n_units = int(np.count_nonzero(mass))
+        square = np.square(added - mass * (added.sum() / (mass.sum() or 1.0))).sum()
+        total += float(square) * n_units / max(n_units - 1, 1)
+        degrees = min(degrees, n_units - 1)
+    return total, degrees
 
 
 def conclude_batches(

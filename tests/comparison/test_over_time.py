@@ -1,6 +1,7 @@
 """Changes between batches of rows: the planted one is named, and no other."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,8 +93,29 @@ def test_more_rows_where_errors_were_large_before_are_no_change():
     assert batches.changes(~later, later)[0].p_value > 0.05
 
 
+def test_copies_of_rows_change_no_test_where_they_are_units():
+    """Rows that are there five times say no more than once."""
+    once = demo.batches(3, 800, changed=2, overconfidence=0.25)
+    row = np.repeat(np.arange(len(once)), 5)
+    copies = once.rows(row)
+    single, units, without = map(batches_of, (once, replace(copies, units=row), copies))
+    z, of_units, five = ({of.name: of.z for of in b.slices_of(2)} for b in (single, units, without))
+    known = [name for name in z if name in of_units and abs(z[name]) > 1]
+    assert len(known) > 5
+    ratio = np.array([(of_units[name] / z[name], five[name] / z[name]) for name in known])
+    np.testing.assert_allclose(ratio[:, 0], 1.0, atol=0.15)
+    assert (ratio[:, 1] > 2).all()
+    p = [
+        change_between(
+            b.joined(b.names[:2]), b.sums(b.names[2]), n_draws=99, by_unit=partial(b.by_unit, 2)
+        ).p_value
+        for b in (single, units, without)
+    ]
+    assert min(p[:2]) > 0.1 > p[2] == 0.01
+
+
 def test_rows_with_weights_are_refused_and_names_are_in_order():
     rows = demo.batches(2, 60)
-    with pytest.raises(InputError, match="neither weights"):
+    with pytest.raises(InputError, match="no weights"):
         RowBatches.of(replace(rows, weights=np.arange(1, len(rows) + 1.0)), rows.metadata["day"])
     assert RowBatches.of(rows, ["b10"] * 60 + ["b9"] * 60).names == ["b9", "b10"]

@@ -6,8 +6,9 @@ import dataclasses
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -82,13 +83,19 @@ def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Fl
 
 
 def change_between(
-    before: LocalErrorSums, after: LocalErrorSums, *, n_draws: int = 999, random_state: int = 0
+    before: LocalErrorSums,
+    after: LocalErrorSums,
+    *,
+    n_draws: int = 999,
+    random_state: int = 0,
+    by_unit: Callable[[Ints, float], sparse.csr_matrix | None] | None = None,
 ) -> Change:
     """Test whether the signed error changed anywhere between two sets of rows.
 
     The rows are no part of one another, on one map and in the same bins, else an InputError is
-    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1). Steps and formulas:
-    docs/mergeable.md ("Whether errors change").
+    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1). ``by_unit``: of dependent
+    rows, what each unit adds to a change, (s, units), by strata (bin and cell, (s, 1 + d)) and the
+    width of their cells. Steps and formulas: docs/mergeable.md ("Whether errors change").
     """
     before.check_comparable(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
@@ -102,9 +109,13 @@ def change_between(
     n, right = n_a + n_b, right_a + right_b
     moved, weight, spread = stratified_change(one, two)
     expected = right * n_b / n
-    of_strata = cells.bin_index[here], cells.coordinates[here]
-    members, named = _places(*of_strata, (n_a, n_b), before.width_at(level))
-    variance = members @ spread
+    of_strata, width = (cells.bin_index[here], cells.coordinates[here]), before.width_at(level)
+    members, named = _places(*of_strata, (n_a, n_b), width)
+    variance, of_units = members @ spread, None
+    if by_unit is not None:
+        of_units = by_unit(np.column_stack(of_strata), width)
+    if of_units is not None:
+        variance = np.maximum(variance, (members @ of_units).power(2).sum(axis=1).A1)
     known = variance > 0
     members, named, variance = members[known], named[known], variance[known]
     if not len(variance):
@@ -115,13 +126,12 @@ def change_between(
     step = max(1, _STEP // len(n))
     for start in range(0, n_draws, step):
         count = min(step, n_draws - start)
-        drawn = random.hypergeometric(
-            right.astype(np.int64)[:, None],
-            (n - right).astype(np.int64)[:, None],
-            n_b.astype(np.int64)[:, None],
-            (len(n), count),
-        )
-        scores = (members @ (expected[:, None] - drawn)) / np.sqrt(variance)[:, None]
+        if of_units is None:
+            good, bad, new = (of.astype(np.int64)[:, None] for of in (right, n - right, n_b))
+            drawn = expected[:, None] - random.hypergeometric(good, bad, new, (len(n), count))
+        else:
+            drawn = of_units @ random.choice([-1.0, 1.0], (of_units.shape[1], count))
+        scores = (members @ drawn) / np.sqrt(variance)[:, None]
         largest[start : start + count] = np.abs(scores).max(axis=0)
     beyond = np.count_nonzero(largest >= np.abs(z).max() - 1e-9)
     table = named.assign(change=(members @ moved) / (members @ weight), z=z)
@@ -191,6 +201,9 @@ class SummedBatches(ABC):
         """Return slices of a batch, by its number from 1 on, that changed most; of sums none."""
         return ()
 
+    def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:  # noqa: B027
+        """Return what units add to a change, see :func:`change_between`; None without units."""
+
     def keys(
         self, *, gamma: float = GAMMA, n_draws: int = N_DRAWS, random_state: int = 0
     ) -> dict[str, tuple[Hashable, Hashable]]:
@@ -254,7 +267,7 @@ class SummedBatches(ABC):
     ) -> tuple[Change | None, Sequence[Any]]:
         if before is None:
             return None, ()
-        change = change_between(before, sums, **testing)
+        change = change_between(before, sums, by_unit=partial(self.by_unit, number), **testing)
         # (Of thousands of regions only those that are listed are kept.)
         change = dataclasses.replace(change, places=change.places.head(N_PLACES))
         return change, self.slices_of(number)[:N_PLACES]

@@ -59,17 +59,18 @@ _AS_WRONG = 0.5
 
 @dataclass(frozen=True)
 class Condition:
-    """A column holds one of some neighbouring parts."""
+    """A column holds one of some neighbouring parts, or one of the others."""
 
     column: int  #: Its place among the attributes
-    #: Parts ``first`` to ``end − 1``.
+    #: Parts ``first`` to ``end − 1``; if ``first`` is above ``end`` both tails of a number: from
+    #: ``first`` on, and up to ``end − 1``.
     first: int
     end: int
 
     def holds(self, attributes: Sequence[Attribute]) -> Mask:
         """Rows for which it is true, shape (n,)."""
-        codes = attributes[self.column].codes
-        return np.asarray((codes >= self.first) & (codes < self.end))
+        attribute, of = attributes[self.column], np.array([[self.first], [self.end]])
+        return np.asarray(values_held(attribute, of)[attribute.codes, 0])
 
     def predicate(self, attributes: Sequence[Attribute]) -> Predicate:
         """Return it as data, for rows whose columns are cut in another way."""
@@ -84,6 +85,8 @@ class Condition:
             return Predicate(name, value)
         borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
         value = range_words(borders[first], borders[end])
+        if first > end:
+            value = f"outside {range_words(borders[end], borders[first])}"
         return Predicate(name, value, edges[first], edges[end])
 
 
@@ -125,13 +128,21 @@ def _ranges(parts: int, size: int) -> Ints:
     return found
 
 
+def values_held(attribute: Attribute, ranges: Ints) -> Mask:
+    """Return which values of a column are in ranges or tails (2, m), shape (values, m)."""
+    (first, end), part = ranges, np.arange(len(attribute.values))[:, None]
+    tails = (part < end) | ((part >= first) & (part <= len(attribute.borders)))
+    return np.asarray(np.where(first < end, (part >= first) & (part < end), tails))
+
+
 def slice_tables(
     attributes: Sequence[Attribute], columns: Sequence[int], average: Average
 ) -> tuple[list[Ints], Floats]:
     """Sum moments over slices of one column or two.
 
-    Returns :func:`ranges_of` each column, and sums of shape (ranges of the first, ranges of the
-    second if there is one, n_strata, 5; 7 of weighted rows).
+    Returns :func:`ranges_of` each column, of one number also as many parts at both ends together
+    (:class:`Condition`), and sums of shape (ranges of the first, ranges of the second if there is
+    one, n_strata, 5; 7 of weighted rows).
     """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum
@@ -146,9 +157,14 @@ def slice_tables(
         axis=-1,
     )
     ranges = [ranges_of(attributes[k]) for k in columns]
-    for axis, (first, end) in enumerate(ranges, start=1):
+    for axis, (k, of) in enumerate(zip(columns, ranges, strict=True), start=1):
+        n_parts = len(attributes[k].borders) + 1
+        lowest = np.arange(1, (n_parts + 1) // 2 if len(columns) == 1 else 1)
+        first, end = ranges[axis - 1] = np.hstack([of, [n_parts - lowest, lowest]])
         upto = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
         sums = np.take(upto, end, axis=axis) - np.take(upto, first, axis=axis)
+        if lowest.size:
+            sums[:, first > end] += upto[:, [n_parts]]
     return ranges, np.moveaxis(sums, 0, -2)
 
 
@@ -157,15 +173,15 @@ def distinct_ranges(attribute: Attribute, ranges: Ints, order: Ints, most: int) 
 
     Two are, if they share more than :data:`SAME` of the rows in either. ``most``: ranges at most.
     """
-    upto = np.append(0, np.cumsum(np.bincount(attribute.codes, minlength=ranges.max())))
-    first, end = ranges
+    held = values_held(attribute, ranges).astype(np.float64)
+    count = np.bincount(attribute.codes, minlength=len(held))
+    size = count @ held
     chosen: list[int] = []
     while order.size and len(chosen) < most:
         k = int(order[0])
         chosen.append(k)
-        low, high = np.maximum(first[order], first[k]), np.minimum(end[order], end[k])
-        common = np.maximum(upto[high] - upto[low], 0)
-        either = upto[end[order]] - upto[first[order]] + upto[end[k]] - upto[first[k]] - common
+        common = (count * held[:, k]) @ held[:, order]
+        either = size[order] + size[k] - common
         order = order[(common <= SAME * either) & (order != k)]
     return np.array(chosen, dtype=np.int64)
 
@@ -397,7 +413,8 @@ class SearchedHalf:
         ranges, excess = self._table(self.half.coarse, columns)
         mean, bound = excess.mean, excess.lower_bound
         # Two columns are worth their words if guaranteed to be above the excess of either.
-        sign, alone = np.sign(mean), [means[k] for k in columns]
+        alone = [means[k][:n] for k, n in zip(columns, mean.shape, strict=True)]
+        sign = np.sign(mean)
         parts = np.maximum(sign * alone[0][:, None], sign * alone[1])
         worth = np.where(bound > parts, self._interest(excess, bound, 2), 0.0)
         best = np.argsort(-worth, axis=None, kind="stable")[: np.count_nonzero(worth)]

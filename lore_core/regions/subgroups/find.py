@@ -213,10 +213,11 @@ def find_subgroups(
     Notes
     -----
     *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
-    every value, every range between 48 quantiles of a number (of 20 rows apart or more) and every
-    pair of columns, of numbers between sixths, is measured; and the kernel mean of the excess on
-    the map is cut at rising levels into connected parts, from country to peak. The interest of each
-    is its guaranteed excess, times the root of its size, times how simply it can be named.
+    every value, every range between 48 quantiles of a number (of 20 rows apart or more), both of
+    its ends together, and every pair of columns, of numbers between sixths, is measured; and the
+    kernel mean of the excess on the map is cut at rising levels into connected parts, from country
+    to peak. The interest of each is its guaranteed excess, times the root of its size, times how
+    simply it can be named.
 
     *Evidence.* The twelve of most interest are tested on the other half, whose outcomes had no part
     in choosing them; then the halves change roles. All are tested together (Holm, α/2 a half), so

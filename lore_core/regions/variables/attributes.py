@@ -236,8 +236,9 @@ class Predicate:
 
     column: str  #: By the name :func:`~lore_core.regions.variables.attributes.columns` gives it
     value: str  #: In words: ``"north"``, ``"0.2 to 0.4"``, ``"missing"``
-    #: Numbers from ``low`` up to, not with, ``high``; dates in nanoseconds. None where it is the
-    #: words that must hold.
+    #: Numbers from ``low`` up to, not with, ``high``; if ``low`` is above ``high`` both tails: from
+    #: ``low`` on, and below ``high``. Dates in nanoseconds. None where it is the words that must
+    #: hold.
     low: float | None = None
     high: float | None = None
     #: Words of which the column's text must hold ``least``.
@@ -266,7 +267,8 @@ class Predicate:
         missing = series.isna().to_numpy()
         inside = np.zeros(len(series), dtype=bool)
         numbers = cutting.numbers_of(series[~missing])
-        inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
+        above, below = numbers >= self.low, (numbers < self.high) | (self.high == math.inf)
+        inside[~missing] = above | below if self.low > self.high else above & below
         return inside
 
 

@@ -74,11 +74,13 @@ def test_planted_ranges_blobs_and_pairs_are_found():
         )
     # The tails of a column, neither of which fills a sixth of it.
     data = _data(5, 6000, gap=lambda site, age, z: 0.3 * (np.abs(z[:, 0]) > 1.96))
-    found = _verdict(data)[1].subgroups
-    lower, upper = sorted((item.conditions[0] for item in found), key=lambda part: part.low)
-    assert {lower.column, upper.column} == {"f_0"}
-    assert lower.low == -upper.high == -np.inf
-    assert [lower.high, upper.low] == pytest.approx([-1.96, 1.96], abs=0.1)
+    (subgroup,) = _verdict(data)[1].subgroups
+    (part,) = subgroup.conditions
+    assert str(part) == f"f_0 outside {part.high:g} to {part.low:g}".replace("-", "−")
+    assert [part.high, part.low] == pytest.approx([-1.96, 1.96], abs=0.1)
+    x = data.features[:, 0]
+    np.testing.assert_array_equal(np.flatnonzero((x < part.high) | (x >= part.low)), subgroup.rows)
+    np.testing.assert_array_equal(np.flatnonzero(rows_holding((part,), data)), subgroup.rows)
     data = _data(2, 6000, gap=lambda site, age, z: 0.35 * (np.abs(z - 1).sum(axis=1) < 0.7))
     subgroup = _verdict(data)[1].subgroups[0]
     planted = np.abs(data.features - 1).sum(axis=1) < 0.7

@@ -54,7 +54,7 @@ texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_si
 ends = st.floats(-1e6, 1e6)
 conditions = st.one_of(
     st.builds(Predicate, texts, texts),
-    st.builds(Predicate, texts, texts, ends, st.just(np.inf)),
+    st.builds(Predicate, texts, texts, ends, st.just(np.inf) | ends),
     st.builds(Predicate, texts, texts, st.just(-np.inf), ends),
     st.builds(Predicate, texts, texts, words=st.lists(texts, min_size=1).map(tuple)),
 )
