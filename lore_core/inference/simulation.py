@@ -335,9 +335,9 @@ def drawn_means(
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:
     """Summarise errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
-    largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
+    largest = (error * supported[:, :, None]).max(axis=1)  # (Errors are not negative.)
     return {
         "mlce": error.max(axis=1),
-        "mlce_supported": np.where(np.isfinite(largest), largest, np.nan),
+        "mlce_supported": np.where(supported.any(axis=1, keepdims=True), largest, np.nan),
         "alce": np.average(error, axis=1, weights=weights),
     }
