@@ -1,5 +1,7 @@
 """Bandwidth: which γ?"""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,16 @@ from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import GAMMAS, asks_for_vector, curve_metric, in_session, view_controls
+from pages.shared.controls import (
+    GAMMAS,
+    asks_for_vector,
+    curve_metric,
+    in_session,
+    show_tabs,
+    view_controls,
+)
 from pages.shared.header import plain, question
-from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
+from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready, plane_of
 from pages.shared.session import current
 from pages.shared.subgroups import small_charts
 from pages.shared.tasks import await_result, is_ready
@@ -132,30 +141,38 @@ if of_all:
             "have fewer neighbours, so that narrow bandwidths show less than all rows would."
         )
     st.caption("A bandwidth is recommended for the top label or one class: choose it as target.")
-else:
+
+
+def _maps() -> None:
     # Bandwidths of the slider below, at and above the best.
     shown = view.gamma if best is None else best.gamma
     at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
     ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
     small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
+
+
+def _recommended(best: BandwidthSuggestion) -> None:
+    rows = f"{best.n_rows:,} calibration rows, {view.map_name}"
+    in_use = view.gamma, view.n_bins
+    show_chart(suggestion_figure(best, rows=rows, in_use=in_use), "suggestion")
+    errors, table = compute.errors(view), compute.reliability(view)
+    st.caption(
+        f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
+        f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the supported "
+        f"MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the ALCE "
+        f"{ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
+        f"{ECE.text(table.expected_calibration_error)} points."
+    )
+
+
+# (The maps, which take longer than all else to send and draw, when they are asked for.)
+tabs: dict[str, Callable[[], None]] = {}
 if best is not None:
-    with st.expander("How this is recommended", icon=":material/help:"):
-        show_chart(
-            suggestion_figure(
-                best,
-                rows=f"{best.n_rows:,} calibration rows, {view.map_name}",
-                in_use=(view.gamma, view.n_bins),
-            ),
-            "suggestion",
-        )
-        errors, table = compute.errors(view), compute.reliability(view)
-        st.caption(
-            f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
-            f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the supported "
-            f"MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the ALCE "
-            f"{ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
-            f"{ECE.text(table.expected_calibration_error)} points."
-        )
+    tabs["How this is recommended"] = partial(_recommended, best)
+if not of_all and plane_of(view) is not None:
+    tabs["Maps at three γ"] = _maps
+if tabs:
+    show_tabs("bandwidth_tab", tabs)
 if not of_all:
     whole_curve(view, metric)
 simulating = st.container()

@@ -168,6 +168,8 @@ def test_bandwidth(open_page, dataset, points, embedding):
     for line, loss in zip(lines, best.loss, strict=False):
         np.testing.assert_allclose(array(line["y"]), loss)
     assert f"γ = {best.gamma:.2g}" in page.text
+    page = open_page("bandwidth", dataset, bins=5, bandwidth_tab="Maps at three γ")
+    assert sum(name.startswith("field_at_") for name in page.figures) == 3
 
 
 def test_recalibrate(open_page, dataset, points, embedding):
