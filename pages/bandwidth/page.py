@@ -1,7 +1,5 @@
 """Bandwidth: which γ?"""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +21,11 @@ from pages.shared.controls import (
     asks_for_vector,
     curve_metric,
     in_session,
-    show_tabs,
+    linked,
     view_controls,
 )
 from pages.shared.header import plain, question
-from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready, plane_of
+from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
 from pages.shared.subgroups import small_charts
 from pages.shared.tasks import await_result, is_ready
@@ -141,38 +139,29 @@ if of_all:
             "have fewer neighbours, so that narrow bandwidths show less than all rows would."
         )
     st.caption("A bandwidth is recommended for the top label or one class: choose it as target.")
-
-
-def _maps() -> None:
+else:
     # Bandwidths of the slider below, at and above the best.
     shown = view.gamma if best is None else best.gamma
     at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
     ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
-    small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
-
-
-def _recommended(best: BandwidthSuggestion) -> None:
-    rows = f"{best.n_rows:,} calibration rows, {view.map_name}"
-    in_use = view.gamma, view.n_bins
-    show_chart(suggestion_figure(best, rows=rows, in_use=in_use), "suggestion")
-    errors, table = compute.errors(view), compute.reliability(view)
-    st.caption(
-        f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
-        f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the supported "
-        f"MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the ALCE "
-        f"{ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
-        f"{ECE.text(table.expected_calibration_error)} points."
-    )
-
-
-# (The maps, which take longer than all else to send and draw, when they are asked for.)
-tabs: dict[str, Callable[[], None]] = {}
+    # (What takes longest to send and draw is drawn when it is asked for.)
+    with st.expander("Maps at three γ", icon=":material/map:", **linked("three_maps")) as maps:
+        if maps.open:
+            small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
 if best is not None:
-    tabs["How this is recommended"] = partial(_recommended, best)
-if not of_all and plane_of(view) is not None:
-    tabs["Maps at three γ"] = _maps
-if tabs:
-    show_tabs("bandwidth_tab", tabs)
+    with st.expander("How this is recommended", icon=":material/help:", **linked("why")) as why:
+        if why.open:
+            rows, in_use = f"{best.n_rows:,} calibration rows", (view.gamma, view.n_bins)
+            chart = suggestion_figure(best, rows=f"{rows}, {view.map_name}", in_use=in_use)
+            show_chart(chart, "suggestion")
+            errors, table = compute.errors(view), compute.reliability(view)
+            st.caption(
+                f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
+                f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the "
+                f"supported MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the "
+                f"ALCE {ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
+                f"{ECE.text(table.expected_calibration_error)} points."
+            )
 if not of_all:
     whole_curve(view, metric)
 simulating = st.container()
