@@ -260,7 +260,4 @@ def plane_columns(lo, hi, first, last, rows, grid, exclude_self):
                 _walk_columns(a, code[: c - a], factor, step, index, weight, out[b])
             width *= 2
     for b in range(len(squared)):
-        for q in range(m):
-            sums = rows[5][start[b] + first + q, lo:hi]
-            for i in range(n):
-                sums[i] = out[b, i, q]
+        rows[5][start[b] + first : start[b] + last, lo:hi] = out[b].T
