@@ -335,7 +335,9 @@ def drawn_means(
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:
     """Summarise errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
-    largest = (error * supported[:, :, None]).max(axis=1)  # (Errors are not negative.)
+    # (Errors are not negative. One bandwidth after the other stays in the cache.)
+    of_each = zip(error, supported, strict=True)
+    largest = np.stack([(of * near[:, None]).max(axis=0) for of, near in of_each])
     return {
         "mlce": error.max(axis=1),
         "mlce_supported": np.where(supported.any(axis=1, keepdims=True), largest, np.nan),
