@@ -14,16 +14,9 @@ from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
-from pages.shared import compute
+from pages.shared import compute, controls
 from pages.shared.charts import end_page, next_step, show_chart
-from pages.shared.controls import (
-    GAMMAS,
-    asks_for_vector,
-    curve_metric,
-    in_session,
-    linked,
-    view_controls,
-)
+from pages.shared.controls import GAMMAS, asks_for_vector, curve_metric, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
@@ -145,11 +138,15 @@ else:
     at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
     ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
     # (What takes longest to send and draw is drawn when it is asked for.)
-    with st.expander("Maps at three γ", icon=":material/map:", **linked("three_maps")) as maps:
+    with st.expander(
+        "Maps at three γ", icon=":material/map:", **controls.linked("three_maps")
+    ) as maps:
         if maps.open:
             small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
 if best is not None:
-    with st.expander("How this is recommended", icon=":material/help:", **linked("why")) as why:
+    with st.expander(
+        "How this is recommended", icon=":material/help:", **controls.linked("why")
+    ) as why:
         if why.open:
             rows, in_use = f"{best.n_rows:,} calibration rows", (view.gamma, view.n_bins)
             chart = suggestion_figure(best, rows=f"{rows}, {view.map_name}", in_use=in_use)
