@@ -236,7 +236,7 @@ def _local_parts(
     def errors(accuracy: Floats) -> Floats:
         gaps = c - np.vstack([accuracy[order], (uniform < accuracy)[:, order]])
         error = np.abs(kernel_sums(weighed(gaps.T, weights).T)) / mass
-        largest = [error.max(axis=1, where=rows, initial=0.0) for rows in maxima]
+        largest = [(error * rows).max(axis=1) for rows in maxima]
         return np.stack([np.average(error, axis=1, weights=weights), *largest])
 
     even = np.sign(signed) * np.average(np.abs(signed), weights=weights)

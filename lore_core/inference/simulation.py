@@ -335,9 +335,11 @@ def drawn_means(
 
 def _summaries(error: Floats, supported: Mask, weights: Floats | Ints | None) -> dict[str, Floats]:
     """Summarise errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
-    largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
+    # (Errors are not negative. One bandwidth after the other stays in the cache.)
+    of_each = zip(error, supported, strict=True)
+    largest = np.stack([(of * near[:, None]).max(axis=0) for of, near in of_each])
     return {
         "mlce": error.max(axis=1),
-        "mlce_supported": np.where(np.isfinite(largest), largest, np.nan),
+        "mlce_supported": np.where(supported.any(axis=1, keepdims=True), largest, np.nan),
         "alce": np.average(error, axis=1, weights=weights),
     }

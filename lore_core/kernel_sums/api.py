@@ -110,9 +110,11 @@ def laplacian_sums(
         tolerance=tolerance,
     )
     workers = Workers(n_jobs, progress)
-    sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
-    with np.errstate(over="ignore", under="ignore"):
-        columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
+    columns = np.empty((len(problem.bandwidths), len(problem.divisor), len(problem.targets)))
+    wanted = dict.fromkeys(problem.bandwidths.tolist(), 0)
+    for h, sums in compute_sums(problem, wanted, workers, 1.0):
+        with np.errstate(over="ignore", under="ignore"):
+            columns[problem.bandwidths == h] = sums * problem.divisor[:, None]
     result = columns.transpose(0, 2, 1) if _n_axes(weights) == 2 else columns[:, 0]
     workers.finish()
     return result if _n_axes(bandwidth) else np.asarray(result[0])
@@ -261,3 +263,4 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
         # Several bandwidths, so that there are parts small enough to be joined.
         many = np.geomspace(1.0, 2.0, 72 if d in (2, 3) else 2)
         laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)
+        laplacian_sums(points[:rows], None, np.ones((rows, 8)), bandwidth=many[:2])

@@ -86,7 +86,7 @@ def compute_sums(
         workers.run(plan(problem, rows, now, sums), share / len(passes))
         # (Sources are beyond the targets.)
         is_target = slice(None) if problem.is_self else rows.index < n_t
-        places, found = rows.index[is_target], iter(sums)
+        places, found = rows.index[is_target].astype(np.intp), iter(sums)
         for h, first in now.wanted.items():
             result = np.zeros((m - first, n_t))
             for column in result:

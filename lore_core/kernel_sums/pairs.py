@@ -162,7 +162,7 @@ def reorder(lo, hi, array, order, scratch):
 
 
 @compiled
-def _reorder_rows(lo, hi, rows, order):
+def reorder_rows(lo, hi, rows, order):
     """Bring everything but the sums into the given order."""
     first, second, third, index, weights, _ = rows
     n = hi - lo
@@ -189,7 +189,7 @@ def finish_leaf(lo, hi, rows, grid, distance, k, order, exclude_self):
     _, second, _, _, weights, sums = rows
     add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, second, order)
-    _reorder_rows(lo, hi, rows, order)
+    reorder_rows(lo, hi, rows, order)
     for q in range(len(sums)):
         reorder(lo, hi, sums[q], order, distance)
 
@@ -202,4 +202,4 @@ def join_order(lo, mid, hi, rows, order, code):
     from, and ``code``, 1 = from the right part.
     """
     merge_order(lo, mid, hi, rows[1], order, code)
-    _reorder_rows(lo, hi, rows, order)
+    reorder_rows(lo, hi, rows, order)

@@ -21,12 +21,15 @@ from lore_core.kernel_sums.pairs import join_order, tree_bounds
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
 from lore_core.kernel_sums.sweep1d import line_sweep
-from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
+from lore_core.kernel_sums.sweep2d import plane_columns, plane_join, plane_order, plane_tree
 from lore_core.kernel_sums.sweep3d import space_collect, space_split, space_tree
 
 #: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
 PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
 _FEW_SUMS = 8
+#: From so many columns of weights on they are summed side by side, twice as many at a time, in
+#: groups of so many rows at most: their sums are held twice.
+_SIDE_BY_SIDE, _MANY_ROWS = 8, 2**17
 #: Rows times sums from which on a sweep or a join is shared between steps.
 _STEP_SUMS = 300_000
 #: Sums of a plane problem posed in space that are held at once.
@@ -85,8 +88,19 @@ def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pla
     # No pair is left out by its side here.
     rows = (*layout.coordinates, np.empty(0), layout.index, layout.weights, sums)
     segments = [(lo, hi) for lo, _, hi in layout.segments]
-    phases = _plane_phases(rows, now.grid, segments, problem.exclude_self)
-    return phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments)
+    cost = sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments)
+    n_columns, most = len(layout.weights), max(hi - lo for lo, hi in segments)
+    if n_columns < _SIDE_BY_SIDE or most > _MANY_ROWS or any(now.wanted.values()):
+        return _plane_phases(rows, now.grid, segments, problem.exclude_self), cost
+    count = -(-n_columns // _SIDE_BY_SIDE // 2)
+    blocks = list(pairwise(n_columns * k // count for k in range(count + 1)))
+    phase = []
+    for lo, hi in segments:
+        for part in sub_grids(now.grid, _STEP_SUMS // (hi - lo)):
+            of_a_block = _plane_cost(hi - lo, count_sums(part)) / count
+            work = rows, part, problem.exclude_self
+            phase += [Step(of_a_block, plane_columns, lo, hi, *block, *work) for block in blocks]
+    return [phase], cost
 
 
 def plan_space(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:

@@ -16,13 +16,16 @@ from lore_core.kernel_sums.pairs import (
     decays,
     factors,
     finish_leaf,
+    insertion_order,
     join_order,
+    kernel_values,
     reorder,
+    reorder_rows,
     tree_bounds,
 )
 
 #: Up to so many rows pairs are summed directly.
-LEAF = 32
+LEAF, COLUMNS_LEAF = 32, 16
 
 
 @compiled
@@ -197,3 +200,64 @@ def plane_tree(lo, hi, rows, grid, exclude_self):
             plane_order(a, b, c, rows, order, code)
             _add_sums(a, c, split, rows, grid, order, code, sums_scratch)
             width *= 2
+
+
+@compiled
+def _walk_columns(lo, code, factor, step, index, weight, out):
+    """Like :func:`_walk` for columns side by side, (n, m), whose rows stay where ``index`` says."""
+    n, m = len(code), weight.shape[1]
+    running = np.empty((2, m))
+    for way in range(2):
+        running[:] = 0.0
+        for p in range(n):
+            i = n - 1 - p if way else p
+            decay, f, half, row = step[i + way], factor[i], code[i], index[lo + i]
+            for c in range(m):
+                passing = running[1 - half, c] * decay
+                running[half, c] = running[half, c] * decay + f * weight[row, c]
+                running[1 - half, c] = passing
+                out[row, c] += f * passing
+
+
+@compiled
+def plane_columns(lo, hi, first, last, rows, grid, exclude_self):
+    """Add the sums of weight columns [first, last) within rows [lo, hi), at least one, sorted by u.
+
+    Columns lie side by side, so that the processor takes several at once; no other row moves.
+    """
+    n, m = hi - lo, last - first
+    rate, squared, start, _ = grid
+    (order, code), (distance, k) = _scratch(n)
+    u, v, index = rows[0][lo:hi].copy(), rows[1][lo:hi].copy(), np.arange(n).astype(np.int32)
+    moving = u, v, np.empty(0), index, np.empty((0, n)), np.empty((0, n))
+    weight, out = rows[4][first:last, lo:hi].T.copy(), np.zeros((len(squared), n, m))
+    bounds = tree_bounds(0, n, np.int64(COLUMNS_LEAF))
+    edge = u[bounds[:-1]]
+    for leaf in range(len(edge)):
+        a, c = bounds[leaf], bounds[leaf + 1]
+        for i in range(a, c):
+            for s in range(a, c):
+                far = exclude_self and s == i
+                distance[s - a] = np.inf if far else abs(u[i] - u[s]) + abs(v[i] - v[s])
+            for b in range(len(squared)):
+                kernel_values(distance, c - a, rate[0, b], rate[1, b], squared[b], k)
+                for s in range(a, c):
+                    for q in range(m):
+                        out[b, i, q] += k[s - a] * weight[s, q]
+        insertion_order(a, c, v, order)
+        reorder_rows(a, c, moving, order)
+        done = leaf + 1
+        width = 1
+        while done % (2 * width) == 0:
+            a, b, c = bounds[done - 2 * width], bounds[done - width], bounds[done]
+            join_order(a, b, c, moving, order, code)
+            factor, step = distance[: c - a], k[: c - a + 1]
+            step[0] = step[c - a] = 0.0
+            for b in range(len(squared)):
+                at = rate[0, b], rate[1, b], squared[b]
+                factors(u[a:c], edge[done - width], *at, factor)
+                decays(v[a:c], *at, step)
+                _walk_columns(a, code[: c - a], factor, step, index, weight, out[b])
+            width *= 2
+    for b in range(len(squared)):
+        rows[5][start[b] + first : start[b] + last, lo:hi] = out[b].T

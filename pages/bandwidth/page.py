@@ -14,7 +14,7 @@ from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
-from pages.shared import compute
+from pages.shared import compute, controls
 from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import GAMMAS, curve_metric, in_session, view_controls
 from pages.shared.header import plain, question
@@ -120,25 +120,26 @@ if request is None:
 shown = view.gamma if best is None else best.gamma
 at = int(np.abs(np.log(np.array(GAMMAS) / shown)).argmin())
 ends = {max(at - _STEPS, 0), at, min(at + _STEPS, len(GAMMAS) - 1)}
-small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
+# (What takes longest to send and draw is drawn when it is asked for.)
+with st.expander("Maps at three γ", icon=":material/map:", **controls.linked("three_maps")) as maps:
+    if maps.open:
+        small_charts(view, [GAMMAS[k] for k in sorted(ends)], 300)
 if best is not None:
-    with st.expander("How this is recommended", icon=":material/help:"):
-        show_chart(
-            suggestion_figure(
-                best,
-                rows=f"{best.n_rows:,} calibration rows, {view.map_name}",
-                in_use=(view.gamma, view.n_bins),
-            ),
-            "suggestion",
-        )
-        errors, table = compute.errors(view), compute.reliability(view)
-        st.caption(
-            f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
-            f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the supported "
-            f"MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the ALCE "
-            f"{ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
-            f"{ECE.text(table.expected_calibration_error)} points."
-        )
+    with st.expander(
+        "How this is recommended", icon=":material/help:", **controls.linked("why")
+    ) as why:
+        if why.open:
+            rows, in_use = f"{best.n_rows:,} calibration rows", (view.gamma, view.n_bins)
+            chart = suggestion_figure(best, rows=f"{rows}, {view.map_name}", in_use=in_use)
+            show_chart(chart, "suggestion")
+            errors, table = compute.errors(view), compute.reliability(view)
+            st.caption(
+                f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
+                f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the "
+                f"supported MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the "
+                f"ALCE {ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
+                f"{ECE.text(table.expected_calibration_error)} points."
+            )
 whole_curve(view, metric)
 simulating = st.container()
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")

@@ -15,7 +15,7 @@ FIGURES = {
     "overview": ["reliability"],
     "landscape": ["chooser"],
     "variables": ["along"],
-    "bandwidth": ["curve", "suggestion"],
+    "bandwidth": ["curve"],
     "recalibrate": [
         "landscape_before",
         "landscape_after",
@@ -30,11 +30,6 @@ FIGURES = {
 GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 
 SET = ("overview", "landscape", "bandwidth", "recalibrate")
-
-
-def drawn_on(page):
-    """Figures of a page, but for the small maps of bandwidths."""
-    return [name for name in page.figures if not name.startswith("field_at")]
 
 
 @pytest.fixture
@@ -52,7 +47,7 @@ def pages_on(open_page):
 def test_a_small_classifier(pages_on, made):
     for name, page in pages_on(made()):
         assert page.errors == [], name
-        assert drawn_on(page) == FIGURES[name], name
+        assert page.figures == FIGURES[name], name
         assert page.title
         assert name not in SET or "Next: " in page.app.get("page_link")[-1].proto.label
 
@@ -66,7 +61,7 @@ def test_without_features(pages_on, made):
             assert "with 0 features" in page.text
         elif name != "variables":
             assert "These data hold no features" in page.text, name
-        assert drawn_on(page) == figures.get(name, []), name
+        assert page.figures == figures.get(name, []), name
         if name == "recalibrate":
             (methods,) = [item for item in page.app.multiselect if item.key == "methods"]
             assert "LoRe" not in methods.options
@@ -91,7 +86,7 @@ def test_without_calibration_rows(pages_on, made):
             assert page.figures == []
         if name == "bandwidth":
             assert "No bandwidth can be recommended" in page.text
-            assert drawn_on(page) == ["curve"]
+            assert page.figures == ["curve"]
 
 
 def test_one_feature(pages_on, made):
@@ -109,7 +104,7 @@ def test_one_probability_column(pages_on, made):
     figures = FIGURES | {"fairness": GROUP_FIGURES}  # a significant subgroup is a group
     for name, page in pages_on(column):
         assert page.errors == [], name
-        assert drawn_on(page) == figures[name], name
+        assert page.figures == figures[name], name
 
 
 @pytest.mark.parametrize("n", [2, 9])
@@ -176,7 +171,7 @@ def test_the_ends_of_the_settings(pages_on, made, settings):
         linked = {key: page.app.query_params.get(key, "equal-width") for key in settings}
         assert linked == {key: str(value) for key, value in settings.items()}, name
         assert page.errors == [], name
-        assert drawn_on(page) == FIGURES[name], name
+        assert page.figures == FIGURES[name], name
 
 
 @pytest.mark.parametrize(

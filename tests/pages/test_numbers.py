@@ -149,7 +149,7 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
 
 def test_bandwidth(open_page, dataset, points, embedding):
     rows = dataset.evaluation
-    page = open_page("bandwidth", dataset, bins=5, metric="ALCE")
+    page = open_page("bandwidth", dataset, bins=5, metric="ALCE", why=True, three_maps=True)
     curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points, ROUND_GAMMAS, n_bins=5)
     chance, line = page.figure("curve")["data"]
     np.testing.assert_allclose(array(line["x"]), curve.gamma)
@@ -168,6 +168,7 @@ def test_bandwidth(open_page, dataset, points, embedding):
     for line, loss in zip(lines, best.loss, strict=False):
         np.testing.assert_allclose(array(line["y"]), loss)
     assert f"γ = {best.gamma:.2g}" in page.text
+    assert sum(name.startswith("field_at_") for name in page.figures) == 3
 
 
 def test_recalibrate(open_page, dataset, points, embedding):
@@ -212,7 +213,7 @@ def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeyp
     # What takes long is not there yet, and the reader leaves meanwhile.
     monkeypatch.setattr(tasks, "is_ready", lambda request, *seconds: False)
     monkeypatch.setattr(tasks, "await_result", lambda request, into: st.stop())
-    waiting = open_page("bandwidth", dataset)
+    waiting = open_page("bandwidth", dataset, why=True)
     assert "Simulating what a calibrated model would show" in waiting.text
     (alone,) = waiting.figure("curve")["data"]
     np.testing.assert_array_equal(array(alone["y"]), array(line["y"]))
