@@ -18,8 +18,8 @@ from lore_core.metrics.proper_scores import row_nll
 
 #: Checks that stop the reading unless they are accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
+INCOMPLETE, CONFIDENCE, FEATURES = "incomplete", "confidence", "features"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
@@ -39,6 +39,12 @@ _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
+#: Projections of rows, and width of their cells: rows that differ by 1e-4 share all as a rule.
+_PROJECTIONS, _CELL_WIDTH = 4, 2e-3
+#: Rows of a half and columns of features that are compared; values of a column that can be.
+_COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 1024, 20
+#: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
+_FAR, _NOISE, _QUANTILES = 0.3, 1.63, np.linspace(0.05, 0.95, 19)
 #: Columns of what several rows may belong to; share of rows with a name that repeats itself.
 _UNIT_NAME = re.compile(
     r"(?:patient|user|customer|person|participant|speaker|image|document|doc|question|session|"
@@ -109,6 +115,9 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
         if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
+            if dataset.features is not None:
+                doubt = _features_of_halves(dataset, (one, two))
+                yield _check(FEATURES, doubt, "The features of both halves are of one kind.")
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
@@ -255,21 +264,35 @@ _SINGLE_KINDS = {
 def _class_order(dataset: Dataset) -> str | None:
     """Describe classes in another order, in all rows or in those of one half."""
     test = _inversion if dataset.n_classes == 2 else _reordering
-    doubt = test(dataset)
+    doubt = test(dataset, _STRICT_Z)
     if doubt or dataset.split is None:
         return doubt
-    for name in (CALIBRATION, EVALUATION):
-        rows = dataset.in_split(name)
-        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows))):
+    for name, beside in ((CALIBRATION, EVALUATION), (EVALUATION, CALIBRATION)):
+        rows, others = dataset.in_split(name), dataset.in_split(beside)
+        # (Where the other half fits as it is, less is enough to tell that this one does not.)
+        fits = bool(others.any()) and _fit_score(dataset.rows(others)) > _STRICT_Z
+        z = _LENIENT_Z if fits else _STRICT_Z
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), z)):
             return f"of the {name} rows, {doubt}"
     return None
 
 
-def _inversion(dataset: Dataset) -> str | None:
+def _fit_score(dataset: Dataset) -> float:
+    """Return the z-score of how well probabilities go with labels, against none of it."""
+    if dataset.n_classes == 2:
+        return _rank_score(dataset.probabilities[:, 1], dataset.labels == 1)
+    k, labels, guessed = dataset.n_classes, dataset.labels, dataset.probabilities.argmax(axis=1)
+    shares = [np.bincount(of, minlength=k) / len(of) for of in (labels, guessed)]
+    chance = float(shares[0] @ shares[1])
+    error = np.sqrt(max(chance * (1 - chance), SMALLEST) / len(labels))
+    return float(((guessed == labels).mean() - chance) / error)
+
+
+def _inversion(dataset: Dataset, z: float) -> str | None:
     """Describe P(y = 1) that is significantly lower where y = 1, if 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
     other, as_read = (row_nll(of, labels).mean() for of in (probabilities[:, ::-1], probabilities))
-    if _rank_score(probabilities[:, 1], labels == 1) > -_STRICT_Z or other >= as_read:
+    if _rank_score(probabilities[:, 1], labels == 1) > -z or other >= as_read:
         return None
     return (
         f"the probabilities fit the labels better the other way round: rows of {names[1]!r} have "
@@ -278,12 +301,29 @@ def _inversion(dataset: Dataset) -> str | None:
     )
 
 
-def _reordering(dataset: Dataset) -> str | None:
+def _sorted_rows(dataset: Dataset) -> str | None:
+    """Describe probabilities that are sorted in every row, if the labels are of other classes."""
+    p, labels = dataset.probabilities, dataset.labels
+    if any((rows[:, 1:] > rows[:, :-1]).any() for rows in (p[:100], p)):
+        return None
+    right = labels == 0  # (The first is always predicted.)
+    error = np.sqrt(np.maximum((p[:, 0] * (1 - p[:, 0])).mean(), SMALLEST) / len(p))
+    if abs(right.mean() - p[:, 0].mean()) <= _STRICT_Z * error:
+        return None
+    return (
+        f"the probabilities fall from '{dataset.class_names[0]}' to '{dataset.class_names[-1]}' in "
+        "every row, as if each row was sorted by itself. Give them in one order of the classes."
+    )
+
+
+def _reordering(dataset: Dataset, z: float) -> str | None:
     """Describe labels that fit the probabilities better with the classes in another order."""
+    if doubt := _sorted_rows(dataset):
+        return doubt
     k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
     guessed = dataset.probabilities.argmax(axis=1)
     right, best = guessed == labels, _best_order(labels, guessed, k)
-    if not _is_better(guessed == best[labels], right):
+    if not _is_better(guessed == best[labels], right, z):
         return None
     # (An unusual seed: folds must not depend on the labels' own.)
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
@@ -292,7 +332,7 @@ def _reordering(dataset: Dataset) -> str | None:
         order_of_others = _best_order(labels[~chosen], guessed[~chosen], k)
         held_out[chosen] = guessed[chosen] == order_of_others[labels[chosen]]
     shifts = [guessed == (labels + step) % k for step in (1, -1)]
-    if not _is_better(max(held_out, *shifts, key=np.sum), right):
+    if not _is_better(max(held_out, *shifts, key=np.sum), right, z):
         return None
     order = [f"{names[i]} for {names[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
     return (
@@ -303,9 +343,9 @@ def _reordering(dataset: Dataset) -> str | None:
     )
 
 
-def _is_better(moved: Mask, right: Mask) -> bool:
+def _is_better(moved: Mask, right: Mask, z: float) -> bool:
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
-    sure = (gained - lost) > _STRICT_Z * np.sqrt(gained + lost)
+    sure = (gained - lost) > z * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MIN_GAIN * len(right))
 
 
@@ -353,16 +393,15 @@ def _scale(dataset: Dataset) -> str | None:
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
-    named, keys = _same_names(dataset, halves, row_id), _row_hash(dataset)
-    # (Rows that are alike within a half may be alike across by coincidence.)
-    counts = [keys.iloc[half].value_counts() for half in halves]
-    one, two = (count.index[count == 1] for count in counts)
-    alike = min(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
-    common = len(one.intersection(two))
+    named = _same_names(dataset, halves, row_id)
+    common, is_clear = _in_both(_row_hash(dataset), halves)
+    near, is_near = _in_both(_cell_hash(dataset), halves)
     if named >= many:
         count, how = named, f"have the same '{row_id}'"
-    elif common >= many and common / smaller > 10 * alike:
+    elif common >= many and is_clear:
         count, how = common, "are equal, value by value"
+    elif near >= many and is_near:
+        count, how = near, "are nearly equal, in every value to about 1 in 1,000"
     elif common:
         rows = counted(common, "row")
         return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
@@ -388,6 +427,31 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
     both = pd.concat([one, two], axis=1, join="inner")
     same = bool((both[0] == both[1]).all()) and both[0].nunique() > 1
     return len(both) if same and len(both) >= _MIN_ROWS else 0
+
+
+def _in_both(keys: "pd.Series[Any]", halves: tuple[Ints, Ints]) -> tuple[int, bool]:
+    """Count keys that are in both halves, and say whether that is no coincidence."""
+    # (Rows that are alike within a half may be alike across by coincidence.)
+    counts = [keys.iloc[half].value_counts() for half in halves]
+    one, two = (count.index[count == 1] for count in counts)
+    alike = min(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
+    common = len(one.intersection(two))
+    return common, common > 10 * alike * min(map(len, halves))
+
+
+def _cell_hash(dataset: Dataset) -> "pd.Series[Any]":
+    """Return a number for the cell of each row: equal for nearly equal rows of one label."""
+    random = np.random.default_rng(7_305_196)
+    place = np.zeros((len(dataset), _PROJECTIONS))
+    for part in (dataset.probabilities, dataset.features):
+        if part is not None:
+            spread = part[:: -(-len(part) // _COMPARED)].std(axis=0)
+            weights = random.normal(size=(part.shape[1], _PROJECTIONS)) / part.shape[1]
+            # (Of the same type: no copy is made of what may be large.)
+            place += part @ (weights / np.maximum(spread, SMALLEST)[:, None]).astype(part.dtype)
+    cells = np.floor(place / np.maximum(place.std(axis=0), SMALLEST) / _CELL_WIDTH)
+    frame = pd.DataFrame(cells.astype(np.int64)).assign(label=dataset.labels)
+    return pd.util.hash_pandas_object(frame, index=False)
 
 
 def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
@@ -416,6 +480,53 @@ def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
             "look",
         )
     return Check(name, "Calibration rows are not better predicted than evaluation rows.")
+
+
+def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
+    """Describe features that are in another order, or scaled otherwise, in one of the halves."""
+    from scipy import optimize
+
+    all_rows: Floats = np.asarray(dataset.features)
+    some = [half[:: -(-len(half) // _COMPARED)] for half in halves]
+    one, two = (all_rows[rows, :_MAX_COMPARED].astype(np.float64) for rows in some)
+    vary = [j for j in range(one.shape[1]) if _can_be_compared(one[:, j], two[:, j])]
+    if not vary:
+        return None
+    one, two = one[:, vary], two[:, vary]
+    noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
+    far = max(_FAR, 3 * noise)
+    own = _distances(one, two)
+    first, second = ((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))
+    ratio = np.abs(np.log(one.std(axis=0) / two.std(axis=0)))
+    alike = _distances(first, second) <= noise
+    scaled = alike & (own >= far) & (ratio > np.log(2))
+    if alike.mean() >= 0.9 and scaled.mean() > 0.5:
+        return (
+            f"{scaled.sum():,} of {len(vary):,} feature columns that vary are distributed alike in "
+            "both halves, but on another scale. Scale calibration and evaluation rows alike."
+        )
+    at = [np.quantile(x, _QUANTILES, axis=0) / one.std(axis=0).mean() for x in (one, two)]
+    cost = sum(np.abs(a[:, None] - b[None, :]) for a, b in zip(*at, strict=True))
+    mine, theirs = optimize.linear_sum_assignment(cost)
+    moved = (mine != theirs) & (own[mine] >= far)
+    moved &= _distances(one[:, mine], two[:, theirs]) <= noise
+    if moved.sum() < 2:
+        return None
+    return (
+        f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of the "
+        "calibration rows, and not as their own. Save both with the columns in one order."
+    )
+
+
+def _can_be_compared(one: Floats, two: Floats) -> bool:
+    return all(len(np.unique(values)) >= _MIN_VALUES for values in (one, two))
+
+
+def _distances(one: Floats, two: Floats) -> Floats:
+    """Return the Kolmogorov–Smirnov distance of each column of two tables, at quantiles of one."""
+    at = np.quantile(one, _QUANTILES, axis=0)
+    differences = [(one <= values).mean(axis=0) - (two <= values).mean(axis=0) for values in at]
+    return np.asarray(np.abs(differences).max(axis=0))
 
 
 def _feature_columns(dataset: Dataset) -> Check:

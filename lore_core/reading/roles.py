@@ -73,8 +73,8 @@ _PLAIN = (*_EITHER, "p_1")
 _MAYBE_WEIGHTS = ("weight", "weights", "w")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
-    r"(\.pred(?=_(?!class$))|(?:(?:y|pred|predicted|prediction)[_\-. ]){0,2}"
-    r"(?:p|prob|proba|probas|probs|probability)|prediction_score)"
+    r"(\.pred(?=_(?!class$))|(?:\w+\.)?(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
+    r"(?:p|prob|proba|probas|probs|probability|probabilities)|prediction_score)"
     r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
     re.IGNORECASE,
 )
@@ -87,7 +87,7 @@ _NUMBERED_FEATURE = re.compile(
     r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
     re.IGNORECASE,
 )
-_NAMED_FEATURE = re.compile(r"(?:f|feat|feature|emb|embedding)_.+", re.IGNORECASE)
+_NAMED_FEATURE = re.compile(r"(?:f|feat|features?|emb|embeddings?)_.+", re.IGNORECASE)
 
 
 class FreeColumns:
@@ -126,11 +126,14 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
             mapping = dataclasses.replace(mapping, **changed)
             free.take([value] if isinstance(value, str) else value)
 
-    fill("label", _label(free, given))
+    # (BigQuery calls the prediction of ``species`` so: ``predicted_species``.)
+    beside = next((n for n in free.names if f"predicted_{n}" in free.names), None)
+    fill("label", _label(free, given) or beside)
     split = free.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
-    fill("prediction", free.named(_PREDICTION, (1, 2)))
+    prediction = free.named(_PREDICTION, (1, 2)) or (f"predicted_{beside}" if beside else None)
+    fill("prediction", prediction if prediction and columns.flat(prediction) else None)
     fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
@@ -203,6 +206,10 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     matrix = free.named(_PROBABILITIES, (2,))
     if matrix is not None:
         return (matrix,), "positive" if free.columns.flat(matrix) else "probabilities"
+    matrix = free.named(_PREDICTION, (2,))
+    if matrix is not None and free.columns.width(matrix) > 1:  # as Hugging Face's Trainer returns
+        values = free.columns.numbers(matrix)
+        return (matrix,), "logits" if values.min() < 0 or values.max() > 1 else "probabilities"
     family = _family(free, _PROBABILITY_FAMILY)
     if len(family) > 1:
         return family, "probabilities"
