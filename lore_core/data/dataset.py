@@ -23,6 +23,7 @@ from lore_core.data.defaults import (
 )
 from lore_core.data.errors import check_choice
 from lore_core.data.probabilities import with_confidence
+from lore_core.data.shown import Shown
 from lore_core.data.units import as_units, row_units
 from lore_core.data.validation import (
     InputError,
@@ -52,7 +53,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Dataset:
+class Dataset(Shown):
     """A classifier's predictions, the truth, and what is known about each row.
 
     Parameters
@@ -178,6 +179,14 @@ class Dataset:
     def __repr__(self) -> str:
         p = "none" if self.features is None else self.features.shape[1]
         return f"Dataset({self.name!r}, rows={len(self):,}, classes={self.n_classes}, features={p})"
+
+    def shown(self) -> dict[str, Any]:
+        """Return what a notebook shows: counts, class names and accuracy."""
+        halves = () if self.split is None else np.unique(self.split)
+        counts = {half: int(self.in_split(half).sum()) for half in halves}
+        means = {"accuracy": self.accuracy, "mean_confidence": float(self.confidence.mean())}
+        named = {"name": self.name, "rows": len(self), "split": counts}
+        return {**named, "classes": self.class_names, **means, "features": self.features}
 
     @property
     def n_classes(self) -> int:

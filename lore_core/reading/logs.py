@@ -1,11 +1,12 @@
 """Logs of tools that evaluate language models, as rows; each tool is a row of a table of names."""
 
 import io
+import itertools
 import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -29,9 +30,6 @@ _UNUSED = (
     *("arguments", "resps", "filtered_resps", "target", "doc_hash", "prompt_hash", "target_hash"),
     *("filter", "model_response", "predictions", "gold_index", "input_tokens", "cont_tokens"),
 )
-_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
-_ANSWER_NOTE = "The confidence is the probability of the answer: of all its tokens, one by one."
-_STATS_NOTE = "A HELM log: each statistic's mean of an instance is a column."
 #: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
 _SCORES = {"C": 1, "I": 0}
 #: Zstandard's number in zip archives, and the header of each member.
@@ -46,20 +44,14 @@ def rows_of_log(
     records: Sequence[Mapping[str, Any]],
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]] | None:
     """Return the rows of a log of a known tool, and a note on them; None of other records."""
-    for row_of, note in (
-        (_row_of_choices, _CHOICE_NOTE),
-        (_row_of_stats, _STATS_NOTE),
-        (_row_of_answer, _ANSWER_NOTE),
-    ):
-        rows = [row for record in records[:1] if (row := row_of(record)) is not None]
-        rows += [row for record in records[1:] if rows and (row := row_of(record)) is not None]
+    for row_of, note in _READERS.items():
+        rows = [*itertools.takewhile(bool, map(row_of, records))]
         if rows and len(rows) == len(records):
             # Unlike numbers of choices have no classes in common: only which are right is known.
             alike = len({len(row.get("probs", ())) for row in rows}) == 1
             unused = ("confidence", "correct") if alike else ("label", "probs")
-            for name in unused if "probs" in rows[0] else ():
-                for row in rows:
-                    del row[name]
+            if "probs" in rows[0]:
+                rows = [{n: v for n, v in row.items() if n not in unused} for row in rows]
             return rows, (note,)
     return None
 
@@ -76,7 +68,7 @@ def _at(record: Any, path: str) -> Any:
     return record
 
 
-def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the softmax of log-likelihoods, ``[["-1.2", "False"], …]``, and the right choice."""
     for choices, right in _CHOICES:
         found, gold = _at(record, choices), _at(record, right)
@@ -92,21 +84,22 @@ def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any] | None:
         row = {"label": label, "probs": p.tolist()}
         row |= {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
         rest = {name: value for name, value in record.items() if name not in _UNUSED}
-        return {**row, **rest, "row_id": rest.pop("doc_id", _at(record, "doc.id"))}
-    return None
+        row["row_id"] = rest.pop("doc_id", _at(record, "doc.id"))
+        return row | rest
+    return {}
 
 
-def _row_of_stats(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _row_of_stats(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return HELM's statistics of an instance, ``[{"name": {"name": "max_prob"}, "mean": …}]``."""
     stats = record.get("stats")
     if "instance_id" not in record or not isinstance(stats, list):
-        return None
+        return {}
     means = {_at(item, "name.name"): _at(item, "mean") for item in stats}
     rest = {name: value for name, value in record.items() if name not in ("stats", "instance_id")}
     return {"id": record["instance_id"], **rest, **{str(name): means[name] for name in means}}
 
 
-def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a chat completion's text, and its probability by the log-probabilities of tokens."""
     for path in _ANSWERS:
         answers = _at(record, f"{path}.choices")
@@ -121,7 +114,15 @@ def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any] | None:
         rest = {name: value for name, value in record.items() if name != used}
         called = "answer" if "correct" in record else "prediction"
         return {**rest, called: text.strip(), "confidence": min(1.0, float(np.exp(sum(logs))))}
-    return None
+    return {}
+
+
+#: What makes a row of a tool's record, and a note on it.
+_READERS: dict[Callable[[Mapping[str, Any]], dict[str, Any]], str] = {
+    _row_of_choices: "The log-likelihoods of the choices became probabilities by softmax.",
+    _row_of_stats: "A HELM log: each statistic of an instance is a column.",
+    _row_of_answer: "The confidence is the probability of the whole answer, token by token.",
+}
 
 
 def open_eval(raw: RawFile) -> Columns:

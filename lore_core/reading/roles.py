@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.errors import short
 from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
@@ -267,7 +266,7 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if sample.empty:
         return True
-    bare = sample.astype(str).str.rstrip("% ")
+    bare = sample.astype(str).str.rstrip("% ").str.replace(r"[,' _]", "", regex=True)
     return bool(pd.to_numeric(bare, errors="coerce").notna().mean() > 0.5)
 
 
@@ -304,10 +303,8 @@ def _features(free: FreeColumns) -> tuple[str, ...]:
         name
         for name in free.names
         if len(free.columns.shapes[name]) == 1
-        and (
-            (_NUMBERED_FEATURE.fullmatch(name) and _mostly_numbers(free.columns, name))
-            or (_NAMED_FEATURE.fullmatch(name) and free.columns.kinds[name] in ("whole", "number"))
-        )
+        and (_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
+        and _mostly_numbers(free.columns, name)
     )
 
 
@@ -348,7 +345,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
     """Return notes on what was taken for P(y = 1), and on columns that may be meant for a role."""
     used, shown = mapping.used("metadata", "groups"), mapping.used()
     rows = columns.shapes[str(mapping.label)]
-    _check_classes(columns, mapping, used)
     names, kind = mapping.probabilities or (), mapping.probability_kind
     notes = []
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
@@ -357,13 +353,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         if name in used:
             continue
         shape, called = columns.shapes[name], f"'{name}' of '{columns.file}'"
-        is_text = columns.kinds[name] == "text" and len(shape) == 1
-        is_named = _NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name)
-        if is_named and is_text and (found := _written_numbers(columns, name)):
-            notes.append(
-                f"'{name}' is no feature: it holds text such as {short(repr(found[1]))} "
-                f"({columns.where(found[0])}). Write plain numbers to use it."
-            )
         if shape == rows and _key(name) in _LABEL:
             notes.append(f"{called} is metadata: the true class is '{mapping.label}'.")
         if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
@@ -381,49 +370,3 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         elif columns.kinds[name] == "other":
             notes.append(f"{called} is not used: it has no plain values.")
     return notes
-
-
-def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:
-    """Refuse a non-numeric column of a further class: without it the others mean less."""
-    of_used = [found for name in mapping.probabilities or () if (found := _class_column(name))]
-    families = {family for family, _ in of_used}
-    numbered = all(suffix.isdecimal() for _, suffix in of_used)
-    for name in columns.names:
-        found = _class_column(name)
-        if name in used or found is None or (families and found[0] not in families):
-            continue
-        if columns.kinds[name] in ("whole", "number", "bool"):
-            continue
-        if columns.shapes[name] != columns.shapes[str(mapping.label)]:
-            continue
-        cells = columns.series(name)
-        plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
-        is_class = _written_numbers(columns, name) is not None
-        if families and not is_class:
-            is_class = (
-                (numbered and found[1].isdecimal())
-                or 2 * int(plain.sum()) >= max(int(cells.notna().sum()), 1)
-                or found[1] in set(columns.series(str(mapping.label)).astype(str))
-            )
-        if is_class:
-            rule = "hold numbers as the other probabilities do"
-            fix = "Write numbers without signs, or call the column otherwise if it is none."
-            columns.check(name, (cells.notna() & ~plain).to_numpy(), rule, fix)
-
-
-def _class_column(name: str) -> tuple[str, str] | None:
-    """Return the family and class of a probability or logit column: ``p``, ``cat``."""
-    match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
-    return (match[1].lower(), match[2] or match[3]) if match else None
-
-
-def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:
-    """Return row and cell of the first number with signs (``%``, ``,``) in a numeric column."""
-    cells = columns.series(name).reset_index(drop=True).dropna().iloc[:_SAMPLE_CELLS]
-    plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
-    bare = cells.astype(str).str.strip().str.rstrip("%").str.replace(r"[,' _]", "", regex=True)
-    numbers = pd.to_numeric(bare, errors="coerce").notna()
-    signed = cells[numbers & ~plain]
-    if signed.empty or numbers.mean() <= 0.5:
-        return None
-    return int(signed.index[0]), signed.iloc[0]

@@ -152,17 +152,14 @@ def _parse(
 
 def _with_leading_zeros(raw: RawFile, frame: pd.DataFrame, **how: Any) -> pd.DataFrame:
     """Return whole numbers of which one is written ``007`` as texts: classes, or names of rows."""
+    whole = [*frame.select_dtypes("integer")]
     with raw.open() as stream:
-        written = _LEADING_ZERO.search(stream.read())
-    whole = [name for name, kind in frame.dtypes.items() if kind.kind == "i"] if written else []
-    if whole:
-        order, names = {"header": 0, "names": [*frame]}, {"usecols": whole, "dtype": str}
-        with raw.open() as stream:
-            texts = pd.read_csv(stream, **how, **order, **names, skipinitialspace=True)
-        for name in whole:
-            if texts[name].str.match(r"[-+]?0\d").any():
-                frame[name] = texts[name]
-    return frame
+        if not whole or not _LEADING_ZERO.search(stream.read()):
+            return frame
+        stream.seek(0)
+        texts = pd.read_csv(stream, **how, header=0, names=[*frame], usecols=whole, dtype=str)
+    padded = [name for name in whole if texts[name].str.match(r"\s*[-+]?0\d").any()]
+    return frame.assign(**{name: texts[name].str.strip() for name in padded})
 
 
 def _end_of(raw: RawFile, n_columns: int = 0, delimiter: str = ",") -> tuple[list[str], str]:
