@@ -180,14 +180,6 @@ class Dataset(Shown):
         p = "none" if self.features is None else self.features.shape[1]
         return f"Dataset({self.name!r}, rows={len(self):,}, classes={self.n_classes}, features={p})"
 
-    def shown(self) -> dict[str, Any]:
-        """Return what a notebook shows: counts, class names and accuracy."""
-        halves = () if self.split is None else np.unique(self.split)
-        counts = {half: int(self.in_split(half).sum()) for half in halves}
-        means = {"accuracy": self.accuracy, "mean_confidence": float(self.confidence.mean())}
-        named = {"name": self.name, "rows": len(self), "split": counts}
-        return {**named, "classes": self.class_names, **means, "features": self.features}
-
     @property
     def n_classes(self) -> int:
         """K, the number of classes."""

@@ -8,28 +8,26 @@ from lore_core.data.errors import short
 
 
 class Shown:
-    """Mixin of results, which shows arrays and tables by their shape."""
-
-    def shown(self) -> dict[str, Any]:
-        """Return what is shown, by name: the fields of a dataclass."""
-        known: Any = self
-        return {item.name: getattr(self, item.name) for item in dataclasses.fields(known)}
+    """Mixin of dataclasses, which shows arrays and tables by their shape."""
 
     def __repr__(self) -> str:
-        parts = (f"{name}={_text(value)}" for name, value in self.shown().items())
+        parts = (f"{name}={text}" for name, text in _parts(self))
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        rows = (
-            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(_text(value))}</td></tr>"
-            for name, value in self.shown().items()
-        )
-        return f"<table><caption>{type(self).__name__}</caption>{''.join(rows)}</table>"
+        cells = ((escape(name.replace("_", " ")), escape(text)) for name, text in _parts(self))
+        rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in cells)
+        return f"<table><caption>{escape(repr(self)[:99])}</caption>{rows}</table>"
+
+
+def _parts(result: Any) -> list[tuple[str, str]]:
+    known = ((item.name, getattr(result, item.name)) for item in dataclasses.fields(result))
+    return [(name, _text(value)) for name, value in known if value is not None]
 
 
 def _text(value: Any) -> str:
     shape = getattr(value, "shape", ())
-    if (shape and len(shape) > 1) or (shape and shape[0] > 12):
+    if len(shape) > 1 or max(shape, default=0) > 12:
         return f"{type(value).__name__} {shape}"
     if hasattr(value, "items"):
         return short(", ".join(f"{name}: {_text(item)}" for name, item in value.items()), 300)

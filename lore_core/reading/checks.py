@@ -23,6 +23,8 @@ ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
+#: The same for classes in another order in one half, which may be small.
+_HALF_Z = 3.0
 #: Share of the rows by which another order of classes must raise the accuracy.
 _MIN_GAIN = 0.1
 #: z-score where only one kind of mistake leads to a finding.
@@ -267,22 +269,11 @@ def _class_order(dataset: Dataset) -> str | None:
     doubt = test(dataset, _STRICT_Z)
     if doubt or dataset.split is None:
         return doubt
-    for name, beside in ((CALIBRATION, EVALUATION), (EVALUATION, CALIBRATION)):
-        rows, others = dataset.in_split(name), dataset.in_split(beside)
-        # (Where the other half fits as it is, less is enough to tell that this one does not.)
-        z = _LENIENT_Z if others.any() and _fits(dataset.rows(others)) else _STRICT_Z
-        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), z)):
+    for name in (CALIBRATION, EVALUATION):
+        rows = dataset.in_split(name)
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), _HALF_Z)):
             return f"of the {name} rows, {doubt}"
     return None
-
-
-def _fits(dataset: Dataset) -> bool:
-    """Return whether predictions are right significantly more often than by their shares alone."""
-    labels, guessed = dataset.labels, dataset.probabilities.argmax(axis=1)
-    shares = (np.bincount(of, minlength=dataset.n_classes) / len(of) for of in (labels, guessed))
-    chance = float(np.prod([*shares], axis=0).sum())
-    gain = (guessed == labels).mean() - chance
-    return bool(gain > _STRICT_Z * np.sqrt(chance / len(labels)))
 
 
 def _inversion(dataset: Dataset, z: float) -> str | None:

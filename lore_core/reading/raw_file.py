@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from lore_core.data.errors import InputError, as_path, listed, short
@@ -113,18 +114,13 @@ def raw_file(source: Any) -> RawFile:
 
 
 def _columns_of(arrays: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield columns of arrays by name, as of a dict or an xarray.Dataset, whose coordinates name.
-
-    A matrix without names of its columns is one column of lists.
-    """
+    """Yield columns of arrays by name, as of a dict or xarray, whose coordinates name columns."""
     for name, values in arrays.items():
-        array = np.asarray(values)
-        names = getattr(values, "coords", {}).get(values.dims[1]) if array.ndim == 2 else None
-        if names is None:
-            yield str(name), list(array) if array.ndim > 1 else array
+        if np.ndim(values) == 2:
+            frame = getattr(values, "to_pandas", lambda given=values: pd.DataFrame(given))()
+            yield from ((f"{name}_{label}", frame[label].to_numpy()) for label in frame)
         else:
-            columns = zip(np.asarray(names), array.T, strict=True)
-            yield from ((f"{name}_{label}", column) for label, column in columns)
+            yield str(name), np.asarray(values)
 
 
 def check_parts(

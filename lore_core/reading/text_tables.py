@@ -78,23 +78,17 @@ def open_text(raw: RawFile) -> Columns:
 def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
     """Return the delimiter with the best agreement of header and rows, and the first rows."""
     lines = sample.splitlines(keepends=True)
-    if not is_complete and len(lines) > 1:
-        lines = lines[:-1]
-    best: tuple[float, int] = (-1.0, 0)
-    chosen, first_rows = ",", [row for row in csv.reader(lines[:_SAMPLE_LINES]) if row]
+    lines = (lines if is_complete or len(lines) < 2 else lines[:-1])[:_SAMPLE_LINES]
+    best, chosen, first_rows = (-1.0, 0), ",", [row for row in csv.reader(lines) if row]
     for delimiter in _DELIMITERS:
-        try:
-            reader = csv.reader(
-                lines[:_SAMPLE_LINES], delimiter=delimiter, skipinitialspace=delimiter != "\t"
-            )
+        rows: list[list[str]] = []
+        with suppress(csv.Error):
+            reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
             rows = [row for row in reader if row]
-        except csv.Error:
-            continue
-        if not rows or len(rows[0]) < 2:
-            continue
-        agree = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-        if (agree, len(rows[0])) > best:
-            best, chosen, first_rows = (agree, len(rows[0])), delimiter, rows
+        width = len(rows[0]) if rows else 0
+        agreement = sum(len(row) == width for row in rows) / max(len(rows), 1), width
+        if width > 1 and agreement > best:
+            best, chosen, first_rows = agreement, delimiter, rows
     if len(first_rows) < 2 and not is_complete:
         raise csv.Error
     return chosen, first_rows

@@ -163,10 +163,6 @@ class Recalibrator(Shown, ABC):
         """Return parameters with their values."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def shown(self) -> dict[str, Any]:
-        """Return what a notebook shows: the parameters."""
-        return {"label": self.label, **self.get_params()}
-
     def set_params(self, **params: Any) -> Self:
         """Change parameters, but not what was fitted."""
         settings = self.get_params()
