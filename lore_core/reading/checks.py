@@ -483,7 +483,7 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
     mine, theirs = optimize.linear_sum_assignment(cost)
     moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
     # (In real shifts a few of many columns may come to look like others.)
-    if moved.sum() < max(2, differs.sum() / 2):
+    if moved.sum() < max(2, 0.75 * differs.sum()):
         return None
     return (
         f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of the "
