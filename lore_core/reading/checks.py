@@ -44,7 +44,7 @@ _MIN_ROWS = 20
 #: Share of a column's spread to which nearly equal rows are rounded.
 _ROUNDING = 0.03
 #: Rows of a half and columns of features that are compared; values of a column that can be.
-_COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 1024, 20
+_COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 256, 20
 #: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
 _FAR, _NOISE, _QUANTILES = 0.3, 1.63, np.linspace(0.05, 0.95, 19)
 #: Columns of what several rows may belong to; share of rows with a name that repeats itself.
@@ -462,15 +462,29 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
     """Describe features that are in another order, or scaled otherwise, in one of the halves."""
     from scipy import optimize
 
-    every = np.asarray(dataset.features)[:, :_MAX_COMPARED]
-    one, two = (every[half[:: -(-len(half) // _COMPARED)]].astype(np.float64) for half in halves)
-    columns = range(every.shape[1])
-    vary = [k for k in columns if min(len(np.unique(x[:, k])) for x in (one, two)) >= _MIN_VALUES]
-    if not vary:
+    every: Floats = np.asarray(dataset.features)
+    last = every.shape[1] - 1
+    # (Also of those from the last to the first column the same ones.)
+    columns = np.linspace(0, last, min(last + 1, _MAX_COMPARED)).round().astype(np.int64)
+    rows = [half[:: -(-len(half) // _COMPARED)] for half in halves]
+    one, two = (every[of][:, columns].astype(np.float64) for of in rows)
+    counts = [[len(np.unique(column)) for column in x.T] for x in (one, two)]
+    vary = np.flatnonzero(np.min(counts, axis=0) >= _MIN_VALUES)
+    if not len(vary):
         return None
     one, two = one[:, vary], two[:, vary]
     noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
     differs = _distances(one, two) >= max(_FAR, 3 * noise)
+    at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
+    cost = sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True))
+    mine, theirs = optimize.linear_sum_assignment(cost)
+    moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
+    # (In real shifts a few of many columns may come to look like others.)
+    if moved.sum() >= max(2, 0.75 * differs.sum()):
+        return (
+            f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of "
+            "the calibration rows, not as their own. Save both with the columns in one order."
+        )
     scaled = np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2)
     alike = _distances(*((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))) <= noise
     if alike.mean() >= 0.9 and (alike & differs & scaled).mean() > 0.5:
@@ -478,17 +492,7 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
             "most feature columns are distributed alike in both halves, but on another scale. "
             "Scale calibration and evaluation rows in one way."
         )
-    at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
-    cost = sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True))
-    mine, theirs = optimize.linear_sum_assignment(cost)
-    moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
-    # (In real shifts a few of many columns may come to look like others.)
-    if moved.sum() < max(2, 0.75 * differs.sum()):
-        return None
-    return (
-        f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of the "
-        "calibration rows, not as their own. Save both with the columns in one order."
-    )
+    return None
 
 
 def _distances(one: Floats, two: Floats) -> Floats:

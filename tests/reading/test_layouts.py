@@ -91,46 +91,39 @@ def test_a_zip_of_two_files_and_arrays_by_name():
     assert_is(lore.load({"label": Y, "probs": P, "features": F}))
 
 
-def bigquery(k):
-    shares = [{"label": NAMES[c], "prob": P[k, c]} for c in np.argsort(-P[k])]
-    return {
-        "kind": WORDS[k],
-        "predicted_kind": NAMES[P[k].argmax()],
-        "predicted_kind_probs": shares,
-    }
-
-
-def lighteval(k):
-    return {"doc": {"gold_index": int(Y[k])}, "model_response": {"logprobs": [*np.log(P[k]) - 1]}}
+GUESS, RIGHT = np.array(NAMES)[P.argmax(axis=1)], P.argmax(axis=1) == Y
 
 
 def helm(k):
-    shown = {"exact_match": float(RIGHT[k]), "max_prob": P[k].max()}
-    stats = [{"name": {"name": name, "split": "test"}, "mean": shown[name]} for name in shown]
-    return {"instance_id": f"id{k}", "stats": stats}
+    stats = {"exact_match": float(RIGHT[k]), "max_prob": P[k].max()}
+    return [{"name": {"name": name, "split": "test"}, "mean": stats[name]} for name in stats]
 
 
 def openai(k):
-    said = {"content": f" {NAMES[P[k].argmax()]}"}, {"content": [{"logprob": np.log(P[k].max())}]}
-    answer = {"choices": [dict(zip(("message", "logprobs"), said, strict=True))]}
-    return {"label": WORDS[k], "response": {"body": answer}}
+    logs = {"content": [{"logprob": np.log(P[k].max())}]}
+    return {"body": {"choices": [{"message": {"content": f" {GUESS[k]}"}, "logprobs": logs}]}}
 
 
-RIGHT = P.argmax(axis=1) == Y
+LOGS = {
+    "BigQuery": lambda k: {"kind": WORDS[k], "predicted_kind": GUESS[k], "predicted_kind_probs": [
+        {"label": NAMES[c], "prob": P[k, c]} for c in np.argsort(-P[k])]},
+    "lighteval": lambda k: {
+        "doc": {"gold_index": [int(Y[k])]}, "model_response": {"logprobs": [*np.log(P[k]) - 1]}},
+    "HELM": lambda k: {"instance_id": f"id{k}", "stats": helm(k)},
+    "OpenAI": lambda k: {"label": WORDS[k], "response": openai(k)},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("record", [bigquery, lighteval, helm, openai])
-def test_lists_of_classes_and_logs_of_tools(tmp_path, record):
-    records = [record(k) for k in range(N)]
+@pytest.mark.parametrize("tool", LOGS)
+def test_lists_of_classes_and_logs_of_tools(tmp_path, tool):
+    records = [LOGS[tool](k) for k in range(N)]
     (path := tmp_path / "log.json").write_text(json.dumps(records))
-    if record in (bigquery, lighteval):  # (The others write JSON only.)
+    if tool in ("BigQuery", "lighteval"):  # (The others write JSON only.)
         pq.write_table(pa.Table.from_pylist(records), path := tmp_path / "log.parquet")
     data = lore.load(path, isolate=True)
     np.testing.assert_allclose(data.confidence, P.max(axis=1))
-    if data.class_names == ("wrong", "right"):
-        np.testing.assert_array_equal(data.labels, RIGHT)
-    else:
-        np.testing.assert_array_equal(data.outcome, RIGHT)
+    found = data.labels if data.class_names == ("wrong", "right") else data.outcome
+    np.testing.assert_array_equal(found, RIGHT)
 
 
 def vectors(rows):
