@@ -20,7 +20,6 @@ PACKED_STARTS = {
     ".zst": b"\x28\xb5\x2f\xfd",
     ".bz2": b"BZh",
     ".xz": b"\xfd7zXZ\0",
-    ".lz4": b"\x04\x22\x4d\x18",
 }
 #: Suffixes of compressed files, behind that of what they hold.
 PACKED_SUFFIXES = (*PACKED_STARTS, ".zip")
