@@ -474,7 +474,8 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
         return None
     one, two = one[:, vary], two[:, vary]
     noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
-    differs = _distances(one, two) >= max(_FAR, 3 * noise)
+    own = _distances(one, two)
+    differs = own >= max(_FAR, 2 * noise)
     at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
     cost = sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True))
     mine, theirs = optimize.linear_sum_assignment(cost)
@@ -486,8 +487,9 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
             "the calibration rows, not as their own. Save both with the columns in one order."
         )
     scaled = np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2)
+    scaled &= own >= max(_FAR, noise)
     alike = _distances(*((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))) <= noise
-    if alike.mean() >= 0.9 and (alike & differs & scaled).mean() > 0.5:
+    if alike.mean() >= 0.9 and (alike & scaled).mean() > 0.5:
         return (
             "most feature columns are distributed alike in both halves, but on another scale. "
             "Scale calibration and evaluation rows in one way."
