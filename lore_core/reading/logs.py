@@ -79,8 +79,9 @@ def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
             (label,) = map(int, gold if isinstance(gold, list) else [str(gold)])
         except (TypeError, ValueError, LookupError):
             continue
-        powers = np.exp(np.array(logs) - max(logs))
-        p = powers / powers.sum()
+        with np.errstate(invalid="ignore"):  # (What is not finite is refused with its row.)
+            powers = np.exp(np.array(logs) - max(logs))
+            p = powers / powers.sum()
         row = {"label": label, "probs": p.tolist()}
         row |= {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
         rest = {name: value for name, value in record.items() if name not in _UNUSED}
@@ -94,9 +95,9 @@ def _row_of_stats(record: Mapping[str, Any]) -> dict[str, Any]:
     stats = record.get("stats")
     if "instance_id" not in record or not isinstance(stats, list):
         return {}
-    means = {_at(item, "name.name"): _at(item, "mean") for item in stats}
+    means = {str(_at(item, "name.name")): _at(item, "mean") for item in stats}
     rest = {name: value for name, value in record.items() if name not in ("stats", "instance_id")}
-    return {"id": record["instance_id"], **rest, **{str(name): means[name] for name in means}}
+    return {"id": record["instance_id"], **rest, **means}
 
 
 def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +109,8 @@ def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(tokens, list) or not isinstance(text, str):
             continue
         logs = [_at(token, "logprob") for token in tokens]
-        if not logs or not all(isinstance(log, (int, float)) for log in logs):
+        # (NaN is not below 0 either.)
+        if not logs or not all(isinstance(log, (int, float)) and log < 1e-3 for log in logs):
             continue
         used = path.split(".")[0] or "choices"
         rest = {name: value for name, value in record.items() if name != used}

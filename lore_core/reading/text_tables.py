@@ -28,7 +28,7 @@ _SAMPLE_BYTES = 2**20
 _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
-_LEADING_ZERO = re.compile(rb"""[,;|\t\n\r][ "]*[-+]?0\d+[ "]*(?=[,;|\t\n\r]|$)""")
+_LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -119,22 +119,14 @@ def _parse(
     raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str = "utf-8-sig"
 ) -> tuple[pd.DataFrame, str]:
     """Return the table and its encoding."""
+    how: dict[str, Any] = {"sep": delimiter, "header": 0, "names": names, "encoding": encoding}
+    how["encoding_errors"] = "replace" if encoding == "cp1252" else "strict"
+    how["skipinitialspace"] = delimiter != "\t"
+    kept: dict[str, Any] = {"keep_default_na": False, "na_values": MISSING, "low_memory": False}
     try:
         with raw.open() as stream:
-            frame = pd.read_csv(
-                stream,
-                sep=delimiter,
-                decimal=decimal,
-                header=0,
-                names=names,
-                encoding=encoding,
-                encoding_errors="replace" if encoding == "cp1252" else "strict",
-                skipinitialspace=delimiter != "\t",
-                keep_default_na=False,
-                na_values=MISSING,
-                low_memory=False,
-            )
-            return _with_leading_zeros(raw, frame, sep=delimiter, encoding=encoding), encoding
+            frame = pd.read_csv(stream, decimal=decimal, **how, **kept)
+        return _with_leading_zeros(raw, frame, how), encoding
     except UnicodeDecodeError:
         return _parse(raw, names, delimiter, decimal, "cp1252")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
@@ -144,16 +136,16 @@ def _parse(
         ) from error
 
 
-def _with_leading_zeros(raw: RawFile, frame: pd.DataFrame, **how: Any) -> pd.DataFrame:
+def _with_leading_zeros(raw: RawFile, frame: pd.DataFrame, how: dict[str, Any]) -> pd.DataFrame:
     """Return whole numbers of which one is written ``007`` as texts: classes, or names of rows."""
     whole = [*frame.select_dtypes("integer")]
     with raw.open() as stream:
         if not whole or not _LEADING_ZERO.search(stream.read()):
             return frame
         stream.seek(0)
-        texts = pd.read_csv(stream, **how, header=0, names=[*frame], usecols=whole, dtype=str)
-    padded = [name for name in whole if texts[name].str.match(r"\s*[-+]?0\d").any()]
-    return frame.assign(**{name: texts[name].str.strip() for name in padded})
+        texts = pd.read_csv(stream, **how, usecols=whole, dtype=str)
+    padded = [name for name in whole if texts[name].str.match(r"[-+]?0\d").any()]
+    return frame.assign(**{name: texts[name] for name in padded})
 
 
 def _end_of(raw: RawFile, n_columns: int = 0, delimiter: str = ",") -> tuple[list[str], str]:
