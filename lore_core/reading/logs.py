@@ -75,7 +75,8 @@ def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(found, list) or len(found) < 2:
             continue
         try:
-            logs = [float(item[0] if isinstance(item, (list, tuple)) else item) for item in found]
+            # (Answers in text may be numbers, too.)
+            logs = [float(item[0]) if isinstance(item, list) else item + 0.0 for item in found]
             (label,) = map(int, gold if isinstance(gold, list) else [str(gold)])
         except (TypeError, ValueError, LookupError):
             continue

@@ -126,12 +126,13 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
             free.take([value] if isinstance(value, str) else value)
 
     # (BigQuery calls the prediction of ``species`` so: ``predicted_species``.)
-    beside = next((n for n in free.names if f"predicted_{n}" in free.names), None)
-    fill("label", _label(free, given) or beside)
+    beside = (name for name in free.names if f"predicted_{name}" in free.names)
+    fill("label", _label(free, given) or next(beside, None))
     split = free.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
-    prediction = free.named(_PREDICTION, (1, 2)) or (f"predicted_{beside}" if beside else None)
+    called = f"predicted_{mapping.label}"
+    prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
     fill("prediction", prediction if prediction and columns.flat(prediction) else None)
     fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
     weight = free.named(_WEIGHT)
