@@ -23,11 +23,9 @@ ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
-#: The same for classes in another order in one half, which may be small.
-_HALF_Z = 3.0
 #: Share of the rows by which another order of classes must raise the accuracy.
 _MIN_GAIN = 0.1
-#: z-score where only one kind of mistake leads to a finding.
+#: z-score where only one kind of mistake leads to a finding, or other rows are as they should be.
 _LENIENT_Z = 3.0
 #: Share of pairs of predictions above which the confidence is that of one class.
 _MIN_ORDERED_SHARE = 0.99
@@ -271,9 +269,22 @@ def _class_order(dataset: Dataset) -> str | None:
         return doubt
     for name in (CALIBRATION, EVALUATION):
         rows = dataset.in_split(name)
-        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), _HALF_Z)):
+        z = _LENIENT_Z if _fits(dataset, ~rows) else _STRICT_Z
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), z)):
             return f"of the {name} rows, {doubt}"
     return None
+
+
+def _fits(dataset: Dataset, rows: Mask) -> bool:
+    """Return whether probabilities significantly go with the labels as they are."""
+    if dataset.n_classes == 2:
+        right = dataset.labels[rows] == 1
+        return _rank_score(dataset.probabilities[rows, 1], right) > _STRICT_Z
+    # (Predictions are right more often than by their shares alone.)
+    labels, guessed = dataset.labels[rows], dataset.probabilities[rows].argmax(axis=1)
+    counts = (np.bincount(of, minlength=dataset.n_classes) for of in (labels, guessed))
+    chance = float(np.prod([*counts], axis=0).sum()) / max(len(labels), 1)
+    return bool((guessed == labels).sum() - chance > _STRICT_Z * np.sqrt(chance))
 
 
 def _inversion(dataset: Dataset, z: float) -> str | None:
