@@ -302,16 +302,17 @@ def _inversion(dataset: Dataset, z: float) -> str | None:
 
 def _sorted_rows(dataset: Dataset) -> str | None:
     """Describe probabilities that are sorted in every row, if the labels are of other classes."""
-    p, labels = dataset.probabilities, dataset.labels
-    if any((rows[:, 1:] > rows[:, :-1]).any() for rows in (p[:100], p)):
+    p, names = dataset.probabilities, dataset.class_names
+    k = 0 if p[0, 0] >= p[0, -1] else len(names) - 1  # the first or last is always predicted
+    falling = p if k == 0 else p[:, ::-1]
+    if any((rows[:, 1:] > rows[:, :-1]).any() for rows in (falling[:100], falling)):
         return None
-    right = labels == 0  # (The first is always predicted.)
-    error = np.sqrt(np.maximum((p[:, 0] * (1 - p[:, 0])).mean(), SMALLEST) / len(p))
-    if abs(right.mean() - p[:, 0].mean()) <= _STRICT_Z * error:
+    error = np.sqrt(np.maximum((p[:, k] * (1 - p[:, k])).mean(), SMALLEST) / len(p))
+    if abs((dataset.labels == k).mean() - p[:, k].mean()) <= _STRICT_Z * error:
         return None
     return (
-        f"the probabilities fall from '{dataset.class_names[0]}' to '{dataset.class_names[-1]}' in "
-        "every row, as if each row was sorted by itself. Give them in one order of the classes."
+        f"the probabilities fall from '{names[k]}' to '{names[-1 - k]}' in every row, as if each "
+        "row was sorted by itself. Give them in one order of the classes."
     )
 
 

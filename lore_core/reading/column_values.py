@@ -94,7 +94,7 @@ def right_of(columns: Columns, name: str) -> pd.Series[Any]:
 
 def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Floats:
     """Parse confidences such as ``85%`` and ``very likely``; ``notes`` takes the rules."""
-    texts = columns.series(name).astype(str).str.split().str.join(" ")
+    texts = columns.series(name).map(str).str.split().str.join(" ")
     texts = texts.str.casefold().str.rstrip(".!")
     words = texts.map(VERBAL_CONFIDENCES)
     percents = texts.str.extract(_PERCENT)[0].astype(np.float64) / 100

@@ -102,12 +102,16 @@ class FreeColumns:
         taken = set(names)
         self.names = [name for name in self.names if name not in taken]
 
-    def named(self, words: Iterable[str], dimensions: tuple[int, ...] = (1,)) -> str | None:
+    def named(
+        self, words: Iterable[str], dimensions: tuple[int, ...] = (1,), *, nested: bool = False
+    ) -> str | None:
         """Return the column that is called the first of some words; None if there is none."""
         keys = {_key(name): name for name in reversed(self.names)}
         for word in words:
             name = keys.get(word)
-            if name is not None and len(self.columns.shapes[name]) in dimensions:
+            if name is None or (self.columns.kinds[name] == "other" and not nested):
+                continue
+            if len(self.columns.shapes[name]) in dimensions:
                 return name
         return None
 
@@ -134,7 +138,10 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     called = f"predicted_{mapping.label}"
     prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
     fill("prediction", prediction if prediction and columns.flat(prediction) else None)
-    fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
+    fill(
+        "row_id",
+        free.named(_ROW_ID, nested=True) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None),
+    )
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
