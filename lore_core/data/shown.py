@@ -8,7 +8,7 @@ from lore_core.data.errors import short
 
 
 class Shown:
-    """Mixin of dataclasses, which shows arrays and tables by their shape."""
+    """Mixin of results, which shows arrays and tables by their shape."""
 
     def __repr__(self) -> str:
         parts = (f"{name}={text}" for name, text in _parts(self))
@@ -21,7 +21,9 @@ class Shown:
 
 
 def _parts(result: Any) -> list[tuple[str, str]]:
-    known = ((item.name, getattr(result, item.name)) for item in dataclasses.fields(result))
+    # (Methods without parameters are no dataclasses.)
+    fields = dataclasses.fields(result) if dataclasses.is_dataclass(result) else ()
+    known = ((item.name, getattr(result, item.name)) for item in fields if item.repr)
     return [(name, _text(value)) for name, value in known if value is not None]
 
 

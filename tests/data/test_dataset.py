@@ -162,3 +162,4 @@ def test_results_are_shown_by_their_shape():
     assert repr(curve).startswith("BandwidthCurve(gamma=ndarray (30,), mlce=ndarray (30,)")
     assert "<th>probabilities</th><td>ndarray (30, 2)</td>" in data._repr_html_()
     assert "<b>" not in data._repr_html_()
+    assert lore.PlattScaling()._repr_html_().startswith("<table><caption>PlattScaling()")
