@@ -10,6 +10,7 @@ import re
 import urllib.parse
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -127,8 +128,9 @@ def _unpacked(raw: RawFile) -> RawFile:
         most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * stream.seek(0, io.SEEK_END))
         stream.seek(0)
         unpacked, inner = _unpacking(raw, stream)
-        while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
-            content.write(piece)
+        with closing(unpacked):  # at once: it may hold much memory
+            while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
+                content.write(piece)
     if content.tell() > most:
         raise InputError(
             f"'{raw.name}' holds more than {most / 2**30:.3g} GiB, which is not read of a file of "
