@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import lzma
 import sqlite3
 import tempfile
 import zipfile
@@ -86,7 +87,12 @@ def seeds() -> dict[str, bytes]:
     made["columns.json"] = dated.to_json(orient="split", index=False).encode()
     made["rows.csv.gz"] = gzip.compress(made["rows.csv"])
     made["rows.jsonl.zst"] = pa.compress(made["rows.jsonl"], codec="zstd", asbytes=True)
+    made["rows.tsv.xz"] = lzma.compress(made["rows.tsv"])
+    with zipfile.ZipFile(packed := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows.csv", made["rows.csv"])
+    made["rows.csv.zip"] = packed.getvalue()
     made["nested.parquet"] = _nested(lists)
+    made["lists.jsonl"], made["stats.json"], made["chat.jsonl"] = _logs(lists)
     made["rows.sqlite"] = _database(dated)
     made["log.eval"] = _log(dated)
     made["log.json"] = json.dumps(
@@ -101,6 +107,22 @@ def seeds() -> dict[str, bytes]:
     if find_spec("duckdb"):
         made["rows.duckdb"] = _duckdb(rows)
     return made
+
+
+def _logs(lists: pd.DataFrame) -> tuple[bytes, bytes, bytes]:
+    """Return the rows as lists of classes, as statistics of HELM and as chat completions."""
+    names, shares, stats, chats = ("cat", "dog", "emu"), [], [], []
+    for k, (label, p) in enumerate(zip(lists["label"], lists["probs"], strict=True)):
+        pairs = [{"label": name, "prob": share} for name, share in zip(names, p, strict=True)]
+        shares.append({"label": label, "answer": pairs})
+        known = {"exact_match": float(k % 3 > 0), "max_prob": max(p)}.items()
+        means = [{"name": {"name": name, "split": "test"}, "mean": mean} for name, mean in known]
+        stats.append({"instance_id": f"id{k}", "stats": means})
+        content = {"content": [{"token": "x", "logprob": float(np.log(max(p)))}]}
+        said = {"message": {"content": names[p.index(max(p))]}, "logprobs": content}
+        chats.append({"label": label, "response": {"body": {"choices": [said]}}})
+    lines = ("\n".join(map(json.dumps, rows)).encode() for rows in (shares, chats))
+    return next(lines), json.dumps(stats).encode(), next(lines)
 
 
 def _nested(lists: pd.DataFrame) -> bytes:

@@ -21,6 +21,7 @@ from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS
 from lore_core.metrics.catalogue import CATALOGUE, CURVES
 from lore_core.metrics.metric import Metric
+from lore_core.metrics.proper_scores import clip_note
 
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
@@ -61,6 +62,7 @@ def metrics(given: ViewOptions, *, top: int, draws: int | None, progress: Progre
     by_name = table.set_index("metric").to_dict(orient="index")
     content, sentences, listed = view.settings(), [], None
     if isinstance(view, views.View):
+        basis += clip_note(view.evaluation)
         search = views.where.subgroups_of(view, progress=progress)
         listed = described(view, search).head(top)
         conclusion = views.where.verdict_of(view, search)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lore_core.cli.output import Progress as Shown, note
 from lore_core.data.defaults import ALL_CLASSES, CALIBRATION, GAMMA
 from lore_core.data.errors import InputError, as_path, check_choice
 from lore_core.data.progress import Progress, part_of
+from lore_core.reading.raw_file import PACKED_STARTS, RawFile
 
 #: Most rows that are compared with every other, exactly.
 EXACT_ROWS = 2_000_000
@@ -100,7 +102,7 @@ def load_data(
         return lore.demo.sentences()
     from lore_core.reading.formats import parts_of, sources_of
 
-    files = sources_of(data)
+    files = sources_of([_standard_input() if name == "-" else name for name in data])
     if len(files) > 2 and all(file.suffix in (".parquet", ".pq") for file in files):
         files = parts_of(files)
     mapping = lore.reading.parse_options(columns)
@@ -111,6 +113,13 @@ def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
     """Read another model's predictions: a file, a directory, or two files joined by ";"."""
     data = (typed,) if as_path(typed).exists() else tuple(typed.split(";"))
     return load_data(data, given.columns, isolate=given.isolate)
+
+
+def _standard_input() -> RawFile:
+    """Return what comes by a pipe: CSV, JSON Lines or any binary format, compressed or not."""
+    content = sys.stdin.buffer.read()
+    packed = (end for end, start in PACKED_STARTS.items() if content.startswith(start))
+    return RawFile(f"stdin{next(packed, '')}", content)
 
 
 def map_name(typed: str, n_features: int) -> lore.embedding.MapName:

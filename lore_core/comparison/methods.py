@@ -20,6 +20,7 @@ from lore_core.data.arrays import MapArray
 from lore_core.data.dataset import Dataset
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, tell
+from lore_core.data.shown import Shown
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.result import chosen_map
 from lore_core.kernel_sums.schedule import limited_threads, thread_count
@@ -34,8 +35,8 @@ _Found = TypeVar("_Found")
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """What each method did to the same evaluation rows."""
 
     table: pd.DataFrame  #: One row a method, one column a metric

@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import special
 
 from lore_core.comparison.tables import long_table
+from lore_core.data.shown import Shown
 from lore_core.data.validation import InputError
 from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
 
@@ -30,8 +31,8 @@ def range_words(counts: pd.Series) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-@dataclass(frozen=True)
-class RunsComparison:
+@dataclass(frozen=True, repr=False)
+class RunsComparison(Shown):
     """Metrics of every method on the evaluation rows of every run."""
 
     runs: pd.DataFrame  #: One row a run and method: ``run, method``, then the metrics

@@ -13,6 +13,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
+from lore_core.data.shown import Shown
 from lore_core.data.validation import Points
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.metrics.catalogue import DESCRIBED
@@ -24,8 +25,8 @@ from lore_core.metrics.measured import Measured
 _INTERVAL = ("low", "high", "estimate")
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Shown):
     """Metrics of one dataset at one setting."""
 
     #: In the order of the catalogue, as far as known: proper scores need probabilities, local

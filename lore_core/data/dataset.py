@@ -23,6 +23,7 @@ from lore_core.data.defaults import (
 )
 from lore_core.data.errors import check_choice
 from lore_core.data.probabilities import with_confidence
+from lore_core.data.shown import Shown
 from lore_core.data.units import as_units, row_units
 from lore_core.data.validation import (
     InputError,
@@ -52,7 +53,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Dataset:
+class Dataset(Shown):
     """A classifier's predictions, the truth, and what is known about each row.
 
     Parameters

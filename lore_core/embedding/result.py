@@ -17,6 +17,7 @@ from lore_core.data.number_text import percent
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress
 from lore_core.data.rules import Number, Values, check_fields, refuse
+from lore_core.data.shown import Shown
 from lore_core.data.validation import InputError, as_coordinates
 
 Method = Literal["pca", "tsne", "umap", "identity"]
@@ -223,7 +224,7 @@ MAPS = get_args(Map)
 
 
 @dataclass(frozen=True, eq=False)
-class Embedding:
+class Embedding(Shown):
     """Coordinates z = φ2(φ1(x)) on which "similar rows" are close, and the map that made them."""
 
     coordinates: Annotated[Floats, Values(("m", "d"))]  #: (n, d); scaled; read-only

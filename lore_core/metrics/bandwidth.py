@@ -14,6 +14,7 @@ from lore_core.data.binning import Binning, accuracy_without_self, confidence_bi
 from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
+from lore_core.data.shown import Shown
 from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, linearised, weighed
 from lore_core.kernel_sums.api import means_by_bandwidth
@@ -30,8 +31,8 @@ def default_gammas(n: int = 30) -> Floats:
     return np.geomspace(LEAST_GAMMA, LARGEST_GAMMA, n)
 
 
-@dataclass(frozen=True)
-class BandwidthCurve:
+@dataclass(frozen=True, repr=False)
+class BandwidthCurve(Shown):
     """MLCE and ALCE over a grid of bandwidths."""
 
     #: (g,); bandwidths, and both summaries.

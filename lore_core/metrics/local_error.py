@@ -18,6 +18,7 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
+from lore_core.data.shown import Shown
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 
@@ -32,8 +33,8 @@ VECTOR_COUNTS_ALIKE = (
 )
 
 
-@dataclass(frozen=True)
-class LocalErrors:
+@dataclass(frozen=True, repr=False)
+class LocalErrors(Shown):
     """Everything known about each row's neighbourhood at one bandwidth."""
 
     #: (n,); SLCE in [−1, 1]; positive = overconfident.

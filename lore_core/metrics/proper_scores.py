@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import Dataset
+from lore_core.data.errors import counted
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import as_labels, as_probabilities, check_lengths
 from lore_core.data.weights import as_weights
@@ -62,6 +64,18 @@ BY_CLASS = {"NLL": class_nll, "Brier": class_brier}
 def row_nll(probabilities: Floats, labels: Ints) -> Floats:
     """−log p of the true class of each row, shape (n,); ``probabilities`` (n, K)."""
     return class_nll(probabilities[np.arange(len(labels)), labels])
+
+
+def clip_note(rows: Dataset) -> str:
+    """Say of how many rows the NLL clips p, and what it is without; nothing where of none."""
+    own = rows.probabilities[np.arange(len(rows)), rows.labels]
+    n_clipped = int((own < PROBABILITY_FLOOR).sum())
+    if not n_clipped or not rows.complete:
+        return ""
+    with np.errstate(divide="ignore"):
+        full = np.average(-np.log(own), weights=rows.weights)
+    clipped = counted(n_clipped, "row")
+    return f"\nNLL counts p of {clipped} below 1e-6 as 1e-6: without that it is {full:.3f}."
 
 
 def row_brier(probabilities: Floats, labels: Ints) -> Floats:

@@ -29,6 +29,7 @@ from lore_core.reading.columns import (
     refusing_damage,
 )
 from lore_core.reading.images import SIDE, thumbnails
+from lore_core.reading.logs import is_log, rows_of_log
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 from lore_core.reading.roles import SPLIT_WORDS
 
@@ -192,6 +193,10 @@ def _columns(
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
         return values
 
+    if is_log(names):
+        records = pa.table({name: checked(name) for name in names}).to_pylist()
+        if (found := rows_of_log(records)) is not None:
+            return columns_of_records(raw, found[0], notes=found[1])
     if nested := [field.name for field in schema if _is_nested(field.type)]:
         cells = pa.table({name: checked(name) for name in nested})
         inner = columns_of_records(raw, cells.to_pylist(maps_as_pydicts="lossy"))

@@ -1,7 +1,7 @@
 """Plausibility checks of data that were read; a failed one is reported or stops the reading."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,14 +18,14 @@ from lore_core.metrics.proper_scores import row_nll
 
 #: Checks that stop the reading unless they are accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
+INCOMPLETE, CONFIDENCE, FEATURES = "incomplete", "confidence", "features"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE, FEATURES)
 
 #: z-score from which on a finding counts, at any size of data.
 _STRICT_Z = 6.0
 #: Share of the rows by which another order of classes must raise the accuracy.
 _MIN_GAIN = 0.1
-#: z-score where only one kind of mistake leads to a finding.
+#: z-score where only one kind of mistake leads to a finding, or other rows are as they should be.
 _LENIENT_Z = 3.0
 #: Share of pairs of predictions above which the confidence is that of one class.
 _MIN_ORDERED_SHARE = 0.99
@@ -39,6 +39,12 @@ _MAX_PROBABILITY, _MIN_RATIO = 0.011, 5.0
 _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 #: Fewer rows are not checked.
 _MIN_ROWS = 20
+#: Share of a column's spread to which nearly equal rows are rounded.
+_ROUNDING = 0.03
+#: Rows of a half and columns of features that are compared; values of a column that can be.
+_COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 256, 20
+#: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
+_FAR, _NOISE, _QUANTILES = 0.3, 1.63, np.linspace(0.05, 0.95, 19)
 #: Columns of what several rows may belong to; share of rows with a name that repeats itself.
 _UNIT_NAME = re.compile(
     r"(?:patient|user|customer|person|participant|speaker|image|document|doc|question|session|"
@@ -109,6 +115,9 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
         if min(len(one), len(two)) >= _MIN_ROWS:
             yield _overlap(dataset, (one, two), row_id)
+            if dataset.features is not None:
+                doubt = _features_of_halves(dataset, (one, two))
+                yield _check(FEATURES, doubt, "The features of both halves are of one kind.")
             yield _compare_losses(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
@@ -255,21 +264,34 @@ _SINGLE_KINDS = {
 def _class_order(dataset: Dataset) -> str | None:
     """Describe classes in another order, in all rows or in those of one half."""
     test = _inversion if dataset.n_classes == 2 else _reordering
-    doubt = test(dataset)
+    doubt = test(dataset, _STRICT_Z)
     if doubt or dataset.split is None:
         return doubt
     for name in (CALIBRATION, EVALUATION):
         rows = dataset.in_split(name)
-        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows))):
+        z = _LENIENT_Z if _fits(dataset, ~rows) else _STRICT_Z
+        if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), z)):
             return f"of the {name} rows, {doubt}"
     return None
 
 
-def _inversion(dataset: Dataset) -> str | None:
+def _fits(dataset: Dataset, rows: Mask) -> bool:
+    """Return whether probabilities significantly go with the labels as they are."""
+    if dataset.n_classes == 2:
+        right = dataset.labels[rows] == 1
+        return _rank_score(dataset.probabilities[rows, 1], right) > _STRICT_Z
+    # (Predictions are right more often than by their shares alone.)
+    labels, guessed = dataset.labels[rows], dataset.probabilities[rows].argmax(axis=1)
+    counts = (np.bincount(of, minlength=dataset.n_classes) for of in (labels, guessed))
+    chance = float(np.prod([*counts], axis=0).sum()) / max(len(labels), 1)
+    return bool((guessed == labels).sum() - chance > _STRICT_Z * np.sqrt(chance))
+
+
+def _inversion(dataset: Dataset, z: float) -> str | None:
     """Describe P(y = 1) that is significantly lower where y = 1, if 1 − P fits better."""
     probabilities, labels, names = dataset.probabilities, dataset.labels, dataset.class_names
     other, as_read = (row_nll(of, labels).mean() for of in (probabilities[:, ::-1], probabilities))
-    if _rank_score(probabilities[:, 1], labels == 1) > -_STRICT_Z or other >= as_read:
+    if _rank_score(probabilities[:, 1], labels == 1) > -z or other >= as_read:
         return None
     return (
         f"the probabilities fit the labels better the other way round: rows of {names[1]!r} have "
@@ -278,12 +300,30 @@ def _inversion(dataset: Dataset) -> str | None:
     )
 
 
-def _reordering(dataset: Dataset) -> str | None:
+def _sorted_rows(dataset: Dataset) -> str | None:
+    """Describe probabilities that are sorted in every row, if the labels are of other classes."""
+    p, names = dataset.probabilities, dataset.class_names
+    k = 0 if p[0, 0] >= p[0, -1] else len(names) - 1  # the first or last is always predicted
+    falling = p if k == 0 else p[:, ::-1]
+    if any((rows[:, 1:] > rows[:, :-1]).any() for rows in (falling[:100], falling)):
+        return None
+    error = np.sqrt(np.maximum((p[:, k] * (1 - p[:, k])).mean(), SMALLEST) / len(p))
+    if abs((dataset.labels == k).mean() - p[:, k].mean()) <= _STRICT_Z * error:
+        return None
+    return (
+        f"the probabilities fall from '{names[k]}' to '{names[-1 - k]}' in every row, as if each "
+        "row was sorted by itself. Give them in one order of the classes."
+    )
+
+
+def _reordering(dataset: Dataset, z: float) -> str | None:
     """Describe labels that fit the probabilities better with the classes in another order."""
+    if doubt := _sorted_rows(dataset):
+        return doubt
     k, labels, names = dataset.n_classes, dataset.labels, dataset.class_names
     guessed = dataset.probabilities.argmax(axis=1)
     right, best = guessed == labels, _best_order(labels, guessed, k)
-    if not _is_better(guessed == best[labels], right):
+    if not _is_better(guessed == best[labels], right, z):
         return None
     # (An unusual seed: folds must not depend on the labels' own.)
     fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
@@ -292,7 +332,7 @@ def _reordering(dataset: Dataset) -> str | None:
         order_of_others = _best_order(labels[~chosen], guessed[~chosen], k)
         held_out[chosen] = guessed[chosen] == order_of_others[labels[chosen]]
     shifts = [guessed == (labels + step) % k for step in (1, -1)]
-    if not _is_better(max(held_out, *shifts, key=np.sum), right):
+    if not _is_better(max(held_out, *shifts, key=np.sum), right, z):
         return None
     order = [f"{names[i]} for {names[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
     return (
@@ -303,9 +343,9 @@ def _reordering(dataset: Dataset) -> str | None:
     )
 
 
-def _is_better(moved: Mask, right: Mask) -> bool:
+def _is_better(moved: Mask, right: Mask, z: float) -> bool:
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
-    sure = (gained - lost) > _STRICT_Z * np.sqrt(gained + lost)
+    sure = (gained - lost) > z * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MIN_GAIN * len(right))
 
 
@@ -353,16 +393,15 @@ def _scale(dataset: Dataset) -> str | None:
 def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
-    named, keys = _same_names(dataset, halves, row_id), _row_hash(dataset)
-    # (Rows that are alike within a half may be alike across by coincidence.)
-    counts = [keys.iloc[half].value_counts() for half in halves]
-    one, two = (count.index[count == 1] for count in counts)
-    alike = min(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
-    common = len(one.intersection(two))
+    named = _same_names(dataset, halves, row_id)
+    common, is_clear = _in_both(_row_hash(dataset), halves, min)
+    near, is_near = _in_both(_row_hash(dataset, _ROUNDING), halves, max)
     if named >= many:
         count, how = named, f"have the same '{row_id}'"
-    elif common >= many and common / smaller > 10 * alike:
+    elif common >= many and is_clear:
         count, how = common, "are equal, value by value"
+    elif near >= many and is_near:
+        count, how = near, "are nearly equal, in every value"
     elif common:
         rows = counted(common, "row")
         return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
@@ -390,13 +429,26 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
     return len(both) if same and len(both) >= _MIN_ROWS else 0
 
 
-def _row_hash(dataset: Dataset) -> "pd.Series[Any]":
+def _in_both(
+    keys: "pd.Series[Any]", halves: tuple[Ints, Ints], within: Callable[[float, float], float]
+) -> tuple[int, bool]:
+    """Count keys that are in both halves, and say whether that is no coincidence."""
+    # (Rows that are alike within a half may be alike across by coincidence.)
+    counts = [keys.iloc[half].value_counts() for half in halves]
+    one, two = (count.index[count == 1] for count in counts)
+    alike = within(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
+    common = len(one.intersection(two))
+    return common, common > 10 * alike * min(map(len, halves))
+
+
+def _row_hash(dataset: Dataset, unit: float = 0.0) -> "pd.Series[Any]":
+    """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
     parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
-    hashes = [
-        pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
-        for part in parts
-        if part is not None
-    ]
+    known = [part for part in parts if part is not None]
+    if unit:
+        widths = (unit * np.maximum(part.std(axis=0), SMALLEST) for part in known)
+        known = [np.round(part / width) for part, width in zip(known, widths, strict=True)]
+    hashes = [pd.util.hash_pandas_object(pd.DataFrame(part), index=False) for part in known]
     return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
 
 
@@ -416,6 +468,52 @@ def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
             "look",
         )
     return Check(name, "Calibration rows are not better predicted than evaluation rows.")
+
+
+def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
+    """Describe features that are in another order, or scaled otherwise, in one of the halves."""
+    from scipy import optimize
+
+    every: Floats = np.asarray(dataset.features)
+    last = every.shape[1] - 1
+    # (Also of those from the last to the first column the same ones.)
+    columns = np.linspace(0, last, min(last + 1, _MAX_COMPARED)).round().astype(np.int64)
+    rows = [half[:: -(-len(half) // _COMPARED)] for half in halves]
+    one, two = (every[of][:, columns].astype(np.float64) for of in rows)
+    counts = [[len(np.unique(column)) for column in x.T] for x in (one, two)]
+    vary = np.flatnonzero(np.min(counts, axis=0) >= _MIN_VALUES)
+    if not len(vary):
+        return None
+    one, two = one[:, vary], two[:, vary]
+    noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
+    own = _distances(one, two)
+    differs = own >= max(_FAR, 2 * noise)
+    at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
+    cost = sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True))
+    mine, theirs = optimize.linear_sum_assignment(cost)
+    moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
+    # (In real shifts a few of many columns may come to look like others.)
+    if moved.sum() >= max(2, 0.75 * differs.sum()):
+        return (
+            f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of "
+            "the calibration rows, not as their own. Save both with the columns in one order."
+        )
+    scaled = np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2)
+    scaled &= own >= max(_FAR, noise)
+    alike = _distances(*((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))) <= noise
+    if alike.mean() >= 0.9 and (alike & scaled).mean() > 0.5:
+        return (
+            "most feature columns are distributed alike in both halves, but on another scale. "
+            "Scale calibration and evaluation rows in one way."
+        )
+    return None
+
+
+def _distances(one: Floats, two: Floats) -> Floats:
+    """Return the Kolmogorov–Smirnov distance of each column of two tables, at quantiles of one."""
+    at = np.quantile(one, _QUANTILES, axis=0)
+    differences = [(one <= values).mean(axis=0) - (two <= values).mean(axis=0) for values in at]
+    return np.asarray(np.abs(differences).max(axis=0))
 
 
 def _feature_columns(dataset: Dataset) -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -93,7 +94,7 @@ def right_of(columns: Columns, name: str) -> pd.Series[Any]:
 
 def parse_verbal_confidence(columns: Columns, name: str, notes: list[str]) -> Floats:
     """Parse confidences such as ``85%`` and ``very likely``; ``notes`` takes the rules."""
-    texts = columns.series(name).astype(str).str.split().str.join(" ")
+    texts = columns.series(name).map(str).str.split().str.join(" ")
     texts = texts.str.casefold().str.rstrip(".!")
     words = texts.map(VERBAL_CONFIDENCES)
     percents = texts.str.extract(_PERCENT)[0].astype(np.float64) / 100
@@ -157,7 +158,8 @@ class _Values:
         position = int(rows.argmax())
         code, (column, row) = self.codes[position], self.where(position)
         known = self.numbers
-        got = short(repr(self.texts[code])) if known is None else f"{known[code]:.15g}"
+        is_text = known is None or re.match("0[0-9]", self.texts[code])
+        got = short(repr(self.texts[code])) if known is None or is_text else f"{known[code]:.15g}"
         such = counted(int(rows.sum()), "such row")
         return InputError(f"{column} must hold {rule}; got {got} at {row} ({such}). {fix}")
 
@@ -181,6 +183,11 @@ def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
     codes, found = pd.factorize(values)
     ranks, texts = pd.factorize(np.array([label_text(value) for value in found], object), sort=True)
     known = _Values(tuple(texts), _as_numbers(texts), ranks[codes], where)
+    bare = pd.Series(texts).str.replace(r"^0+(?=\d)", "", regex=True)
+    twice = bare.duplicated(keep=False).to_numpy()
+    if not set(texts) <= set(classes.names or ()):
+        fix = "Write each class in one way, and name all in class_names or by their columns."
+        known.check(twice, "classes that differ in more than zeros in front of them", fix)
     indices, names, count, notes = _indices(known, classes)
     return np.asarray(indices, dtype=np.int64)[known.codes], names, count, notes
 

@@ -22,6 +22,8 @@ _MAX_COLUMNS = 10_000
 MAX_BYTES = 8 * 2**30
 #: Deepest nesting of records.
 _MAX_DEPTH = 4
+#: Keys of class and probability in lists of both, as of BigQuery and Hugging Face pipelines.
+_CLASS_KEYS = (("label", "class", "class_name"), ("prob", "probability", "score"))
 #: What a column holds, as far as the file says.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 _KINDS: dict[str, Kind] = {
@@ -258,10 +260,24 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
     for name, value in record.items():
         if isinstance(value, dict) and value.get("type") == 1 and "values" in value:
             yield f"{prefix}{name}", value["values"]  # a dense vector of Spark
+        elif (shares := _by_class(value)) is not None:
+            yield from shares.items()
         elif isinstance(value, dict) and depth < _MAX_DEPTH:
             yield from _flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+def _by_class(value: Any) -> dict[str, Any] | None:
+    """Return ``[{"label": "cat", "prob": 0.9}, …]`` as column to value; None of anything else."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return None
+    keys = {tuple(sorted(item)) for item in value}
+    if len(keys) != 1 or len(names := keys.pop()) != 2:
+        return None
+    label, share = (next((n for n in names if n in known), "") for known in _CLASS_KEYS)
+    shares = {f"p_{item[label]}": item[share] for item in value} if label and share else {}
+    return shares if len(shares) == len(value) else None
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:

@@ -4,13 +4,16 @@ import glob
 import inspect
 import io
 import itertools
+import lzma
 import os
 import re
 import urllib.parse
+import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -18,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.errors import InputError, as_path, require
+from lore_core.data.errors import InputError, as_path, listed, require
 from lore_core.reading.arrow_tables import (
     Extract,
     columns_of_table,
@@ -33,7 +36,8 @@ from lore_core.reading.arrow_tables import (
 )
 from lore_core.reading.columns import MAX_BYTES, Columns, refusing_damage
 from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
-from lore_core.reading.npz import open_npz
+from lore_core.reading.logs import open_eval
+from lore_core.reading.npz import DAMAGE, check_entries, open_npz
 from lore_core.reading.raw_file import (
     PACKED_SUFFIXES,
     RawFile,
@@ -44,7 +48,7 @@ from lore_core.reading.raw_file import (
     raw_file,
 )
 from lore_core.reading.roles import SPLIT_WORDS
-from lore_core.reading.text_tables import open_eval, open_json, open_text
+from lore_core.reading.text_tables import open_json, open_text
 
 _ZIP, _ARROW = (b"PK\x03\x04", b"PK\x05\x06"), (b"ARROW1", b"\xff\xff\xff\xff")
 _SQL, _DUCK = (b"SQLite f",), (b"DUCK",)
@@ -84,7 +88,7 @@ FORMATS = (
 #: What is no file: a data frame, and a folder that Hugging Face wrote.
 _TABLE = FileFormat("table", (), lambda raw: columns_of_table(raw.name, raw.content))
 _FOLDER = FileFormat("Hugging Face", (), open_saved_dataset)
-_TEXT, _PARQUET = FORMATS[1:3]
+_TEXT, _PARQUET, _, _JSON = FORMATS[1:5]
 _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 #: Suffixes of readable files, and of those that take a query.
 SUFFIXES = (*_BY_SUFFIX, *PACKED_SUFFIXES)
@@ -118,22 +122,40 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
 
 def _unpacked(raw: RawFile) -> RawFile:
     """Return what a compressed file holds, in memory."""
-    content, codec = io.BytesIO(), pa.Codec.detect(raw.name.lower()).name
-    with (
-        raw.open() as stream,
-        refusing_damage(raw.name, "compressed file", pa.ArrowException, OSError, ValueError),
-    ):
+    content = io.BytesIO()
+    errors = (pa.ArrowException, lzma.LZMAError, *DAMAGE)
+    with raw.open() as stream, refusing_damage(raw.name, "compressed file", *errors):
         most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * stream.seek(0, io.SEEK_END))
         stream.seek(0)
-        unpacked = pa.CompressedInputStream(pa.PythonFile(stream, "r"), codec)
-        while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
-            content.write(piece)
+        unpacked, inner = _unpacking(raw, stream)
+        with closing(unpacked):  # at once: it may hold much memory
+            while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
+                content.write(piece)
     if content.tell() > most:
         raise InputError(
             f"'{raw.name}' holds more than {most / 2**30:.3g} GiB, which is not read of a file of "
             "its size. Unpack it first."
         )
-    return RawFile(raw.name, content.getvalue())
+    return RawFile(raw.name if raw.suffix else inner, content.getvalue())
+
+
+def _unpacking(raw: RawFile, stream: BinaryIO) -> tuple[Any, str]:
+    """Return a stream of what a compressed file holds, and the name of that."""
+    suffix = Path(raw.name).suffix.lower()
+    if suffix == ".xz":
+        return lzma.open(stream), raw.name
+    if suffix != ".zip":
+        codec = pa.Codec.detect(raw.name.lower()).name
+        return pa.CompressedInputStream(pa.PythonFile(stream, "r"), codec), raw.name
+    archive = zipfile.ZipFile(stream)
+    check_entries(stream, archive)
+    names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        raise InputError(
+            f"'{raw.name}' holds {len(names)} files ({listed(names, 4)}), not one. Unpack it, and "
+            "name those to read."
+        )
+    return archive.open(names[0]), Path(names[0]).name
 
 
 def _joined(file: str, parts: Sequence[RawFile]) -> Columns:
@@ -182,7 +204,8 @@ def _format_of(raw: RawFile) -> FileFormat:
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
     if by_suffix is None or not by_suffix.magic:
-        return by_suffix or _TEXT
+        is_json = head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
+        return by_suffix or (_JSON if is_json else _TEXT)
     raise InputError(
         f"'{raw.name}' is not {by_suffix.what} by its first bytes. Correct the suffix."
     )

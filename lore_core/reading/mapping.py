@@ -20,7 +20,9 @@ SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "ac
 _NO_COLUMNS = ("class_names", "accept")
 _WORDS = "probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score"
 _BEFORE = r"(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
-_PREFIX = re.compile(rf"^(?:\.pred_|{_BEFORE}(?:{_WORDS})(?:[_\-. ](?:of )?)?)", re.IGNORECASE)
+_PREFIX = re.compile(
+    rf"^(?:\.pred_|(?:\w+\.)?{_BEFORE}(?:{_WORDS})(?:[_\-. ](?:of )?)?)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,26 @@
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from lore_core.data.errors import InputError, as_path, listed, short
 
+#: First bytes of compressed streams.
+PACKED_STARTS = {
+    ".gz": b"\x1f\x8b",
+    ".zst": b"\x28\xb5\x2f\xfd",
+    ".bz2": b"BZh",
+    ".xz": b"\xfd7zXZ\0",
+}
 #: Suffixes of compressed files, behind that of what they hold.
-PACKED_SUFFIXES = (".gz", ".zst", ".bz2")
+PACKED_SUFFIXES = (*PACKED_STARTS, ".zip")
 #: Methods of tables of other libraries that return a table in memory, or one step to it.
 _TO_MEMORY = ("toArrow", "collect", "compute", "to_table", "to_arrow", "to_pandas")
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
@@ -66,7 +75,7 @@ Sources: TypeAlias = "Source | Sequence[Source]"
 
 
 def raw_file(source: Any) -> RawFile:
-    """Return the file behind a path or a file-like object."""
+    """Return the file behind a path or a file-like object, or a table, or arrays by name."""
     if isinstance(source, RawFile):
         return source
     if isinstance(source, (str, os.PathLike)):
@@ -84,6 +93,8 @@ def raw_file(source: Any) -> RawFile:
                 f"the {type(source).__name__} cannot be read as a table "
                 f"({short(error, 200).rstrip('.')}). Give each column values of one kind."
             ) from error
+    if isinstance(source, Mapping):
+        return raw_file(pa.table(dict(_columns_of(source))))
     if hasattr(source, "read"):
         if hasattr(source, "seek"):
             source.seek(0)
@@ -99,6 +110,16 @@ def raw_file(source: Any) -> RawFile:
         "a source must be a path, an open file or a data frame (of pandas, or that lends Arrow or "
         f"has {listed(_TO_MEMORY)}); got {type(source).__name__}."
     )
+
+
+def _columns_of(arrays: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield columns of arrays by name, as of a dict or xarray, whose coordinates name columns."""
+    for name, values in arrays.items():
+        if np.ndim(values) == 2:
+            frame = getattr(values, "to_pandas", lambda given=values: pd.DataFrame(given))()
+            yield from ((f"{name}_{label}", frame[label].to_numpy()) for label in frame)
+        else:
+            yield str(name), np.asarray(values)
 
 
 def check_parts(

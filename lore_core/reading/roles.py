@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.errors import short
 from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
@@ -73,8 +72,8 @@ _PLAIN = (*_EITHER, "p_1")
 _MAYBE_WEIGHTS = ("weight", "weights", "w")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
-    r"(\.pred(?=_(?!class$))|(?:(?:y|pred|predicted|prediction)[_\-. ]){0,2}"
-    r"(?:p|prob|proba|probas|probs|probability)|prediction_score)"
+    r"(\.pred(?=_(?!class$))|(?:\w+\.)?(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
+    r"(?:p|prob|proba|probas|probs|probability|probabilities)|prediction_score)"
     r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
     re.IGNORECASE,
 )
@@ -87,7 +86,7 @@ _NUMBERED_FEATURE = re.compile(
     r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
     re.IGNORECASE,
 )
-_NAMED_FEATURE = re.compile(r"(?:f|feat|feature|emb|embedding)_.+", re.IGNORECASE)
+_NAMED_FEATURE = re.compile(r"(?:f|feat|features?|emb|embeddings?)_.+", re.IGNORECASE)
 
 
 class FreeColumns:
@@ -103,12 +102,16 @@ class FreeColumns:
         taken = set(names)
         self.names = [name for name in self.names if name not in taken]
 
-    def named(self, words: Iterable[str], dimensions: tuple[int, ...] = (1,)) -> str | None:
+    def named(
+        self, words: Iterable[str], dimensions: tuple[int, ...] = (1,), *, nested: bool = False
+    ) -> str | None:
         """Return the column that is called the first of some words; None if there is none."""
         keys = {_key(name): name for name in reversed(self.names)}
         for word in words:
             name = keys.get(word)
-            if name is not None and len(self.columns.shapes[name]) in dimensions:
+            if name is None or (self.columns.kinds[name] == "other" and not nested):
+                continue
+            if len(self.columns.shapes[name]) in dimensions:
                 return name
         return None
 
@@ -126,12 +129,19 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
             mapping = dataclasses.replace(mapping, **changed)
             free.take([value] if isinstance(value, str) else value)
 
-    fill("label", _label(free, given))
+    # (BigQuery calls the prediction of ``species`` so: ``predicted_species``.)
+    beside = (name for name in free.names if f"predicted_{name}" in free.names)
+    fill("label", _label(free, given) or next(beside, None))
     split = free.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
-    fill("prediction", free.named(_PREDICTION, (1, 2)))
-    fill("row_id", free.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None))
+    called = f"predicted_{mapping.label}"
+    prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
+    fill("prediction", prediction if prediction and columns.flat(prediction) else None)
+    fill(
+        "row_id",
+        free.named(_ROW_ID, nested=True) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None),
+    )
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
@@ -203,6 +213,10 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     matrix = free.named(_PROBABILITIES, (2,))
     if matrix is not None:
         return (matrix,), "positive" if free.columns.flat(matrix) else "probabilities"
+    matrix = free.named(_PREDICTION, (2,))
+    if matrix is not None and free.columns.width(matrix) > 1:  # as Hugging Face's Trainer returns
+        values = free.columns.numbers(matrix)
+        return (matrix,), "logits" if values.min() < 0 or values.max() > 1 else "probabilities"
     family = _family(free, _PROBABILITY_FAMILY)
     if len(family) > 1:
         return family, "probabilities"
@@ -260,7 +274,7 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if sample.empty:
         return True
-    bare = sample.astype(str).str.rstrip("% ")
+    bare = sample.astype(str).str.rstrip("% ").str.replace(r"[,' _]", "", regex=True)
     return bool(pd.to_numeric(bare, errors="coerce").notna().mean() > 0.5)
 
 
@@ -297,10 +311,8 @@ def _features(free: FreeColumns) -> tuple[str, ...]:
         name
         for name in free.names
         if len(free.columns.shapes[name]) == 1
-        and (
-            (_NUMBERED_FEATURE.fullmatch(name) and _mostly_numbers(free.columns, name))
-            or (_NAMED_FEATURE.fullmatch(name) and free.columns.kinds[name] in ("whole", "number"))
-        )
+        and (_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
+        and _mostly_numbers(free.columns, name)
     )
 
 
@@ -341,7 +353,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
     """Return notes on what was taken for P(y = 1), and on columns that may be meant for a role."""
     used, shown = mapping.used("metadata", "groups"), mapping.used()
     rows = columns.shapes[str(mapping.label)]
-    _check_classes(columns, mapping, used)
     names, kind = mapping.probabilities or (), mapping.probability_kind
     notes = []
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
@@ -350,13 +361,6 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         if name in used:
             continue
         shape, called = columns.shapes[name], f"'{name}' of '{columns.file}'"
-        is_text = columns.kinds[name] == "text" and len(shape) == 1
-        is_named = _NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name)
-        if is_named and is_text and (found := _written_numbers(columns, name)):
-            notes.append(
-                f"'{name}' is no feature: it holds text such as {short(repr(found[1]))} "
-                f"({columns.where(found[0])}). Write plain numbers to use it."
-            )
         if shape == rows and _key(name) in _LABEL:
             notes.append(f"{called} is metadata: the true class is '{mapping.label}'.")
         if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
@@ -374,49 +378,3 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         elif columns.kinds[name] == "other":
             notes.append(f"{called} is not used: it has no plain values.")
     return notes
-
-
-def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:
-    """Refuse a non-numeric column of a further class: without it the others mean less."""
-    of_used = [found for name in mapping.probabilities or () if (found := _class_column(name))]
-    families = {family for family, _ in of_used}
-    numbered = all(suffix.isdecimal() for _, suffix in of_used)
-    for name in columns.names:
-        found = _class_column(name)
-        if name in used or found is None or (families and found[0] not in families):
-            continue
-        if columns.kinds[name] in ("whole", "number", "bool"):
-            continue
-        if columns.shapes[name] != columns.shapes[str(mapping.label)]:
-            continue
-        cells = columns.series(name)
-        plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
-        is_class = _written_numbers(columns, name) is not None
-        if families and not is_class:
-            is_class = (
-                (numbered and found[1].isdecimal())
-                or 2 * int(plain.sum()) >= max(int(cells.notna().sum()), 1)
-                or found[1] in set(columns.series(str(mapping.label)).astype(str))
-            )
-        if is_class:
-            rule = "hold numbers as the other probabilities do"
-            fix = "Write numbers without signs, or call the column otherwise if it is none."
-            columns.check(name, (cells.notna() & ~plain).to_numpy(), rule, fix)
-
-
-def _class_column(name: str) -> tuple[str, str] | None:
-    """Return the family and class of a probability or logit column: ``p``, ``cat``."""
-    match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
-    return (match[1].lower(), match[2] or match[3]) if match else None
-
-
-def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:
-    """Return row and cell of the first number with signs (``%``, ``,``) in a numeric column."""
-    cells = columns.series(name).reset_index(drop=True).dropna().iloc[:_SAMPLE_CELLS]
-    plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
-    bare = cells.astype(str).str.strip().str.rstrip("%").str.replace(r"[,' _]", "", regex=True)
-    numbers = pd.to_numeric(bare, errors="coerce").notna()
-    signed = cells[numbers & ~plain]
-    if signed.empty or numbers.mean() <= 0.5:
-        return None
-    return int(signed.index[0]), signed.iloc[0]

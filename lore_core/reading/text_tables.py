@@ -1,32 +1,26 @@
-"""Text formats: delimited tables of any dialect; JSON records, lines, columns, logs of models."""
+"""Text formats: delimited tables of any dialect; JSON records, lines, columns."""
 
+import codecs
 import csv
 import io
 import json
 import re
-import struct
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from lore_core.data.arrays import Floats
 from lore_core.data.errors import InputError, short
-from lore_core.reading import npz
 from lore_core.reading.columns import (
     Columns,
-    check_size,
     check_table,
     columns_of_frame,
     columns_of_records,
     refusing_damage,
 )
+from lore_core.reading.logs import columns_of_inspect, rows_of_log
 from lore_core.reading.raw_file import RawFile
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -34,6 +28,7 @@ _SAMPLE_BYTES = 2**20
 _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+_LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -42,9 +37,16 @@ def open_text(raw: RawFile) -> Columns:
     """Open a delimited text file whose first line names the columns."""
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with raw.open() as stream, refusing_damage(raw.name, "UTF-16 text", UnicodeDecodeError):
+            return open_text(RawFile(raw.name, stream.read().decode("utf-16").encode()))
     if b"\0" in head:
         raise InputError(f"'{raw.name}' is no UTF-8 text: it holds zero bytes. Save it as UTF-8.")
-    sample, is_complete = head.decode("utf-8-sig", "replace"), len(head) < _SAMPLE_BYTES
+    is_complete = len(head) < _SAMPLE_BYTES
+    try:
+        sample = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=is_complete)
+    except UnicodeDecodeError:
+        sample = head.decode("cp1252", "replace")
     try:
         delimiter, rows = _sniff(sample, is_complete=is_complete)
     except csv.Error as error:
@@ -76,23 +78,17 @@ def open_text(raw: RawFile) -> Columns:
 def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
     """Return the delimiter with the best agreement of header and rows, and the first rows."""
     lines = sample.splitlines(keepends=True)
-    if not is_complete and len(lines) > 1:
-        lines = lines[:-1]
-    best: tuple[float, int] = (-1.0, 0)
-    chosen, first_rows = ",", [row for row in csv.reader(lines[:_SAMPLE_LINES]) if row]
+    lines = (lines if is_complete or len(lines) < 2 else lines[:-1])[:_SAMPLE_LINES]
+    best, chosen, first_rows = (-1.0, 0), ",", [row for row in csv.reader(lines) if row]
     for delimiter in _DELIMITERS:
-        try:
-            reader = csv.reader(
-                lines[:_SAMPLE_LINES], delimiter=delimiter, skipinitialspace=delimiter != "\t"
-            )
+        rows: list[list[str]] = []
+        with suppress(csv.Error):
+            reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
             rows = [row for row in reader if row]
-        except csv.Error:
-            continue
-        if not rows or len(rows[0]) < 2:
-            continue
-        agree = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-        if (agree, len(rows[0])) > best:
-            best, chosen, first_rows = (agree, len(rows[0])), delimiter, rows
+        width = len(rows[0]) if rows else 0
+        agreement = sum(len(row) == width for row in rows) / max(len(rows), 1), width
+        if width > 1 and agreement > best:
+            best, chosen, first_rows = agreement, delimiter, rows
     if len(first_rows) < 2 and not is_complete:
         raise csv.Error
     return chosen, first_rows
@@ -123,22 +119,14 @@ def _parse(
     raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str = "utf-8-sig"
 ) -> tuple[pd.DataFrame, str]:
     """Return the table and its encoding."""
+    how: dict[str, Any] = {"sep": delimiter, "header": 0, "names": names, "encoding": encoding}
+    how["encoding_errors"] = "replace" if encoding == "cp1252" else "strict"
+    how["skipinitialspace"] = delimiter != "\t"
+    kept: dict[str, Any] = {"keep_default_na": False, "na_values": MISSING, "low_memory": False}
     try:
         with raw.open() as stream:
-            frame = pd.read_csv(
-                stream,
-                sep=delimiter,
-                decimal=decimal,
-                header=0,
-                names=names,
-                encoding=encoding,
-                encoding_errors="replace" if encoding == "cp1252" else "strict",
-                skipinitialspace=delimiter != "\t",
-                keep_default_na=False,
-                na_values=MISSING,
-                low_memory=False,
-            )
-            return frame, encoding
+            frame = pd.read_csv(stream, decimal=decimal, **how, **kept)
+        return _with_leading_zeros(raw, frame, how), encoding
     except UnicodeDecodeError:
         return _parse(raw, names, delimiter, decimal, "cp1252")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
@@ -146,6 +134,18 @@ def _parse(
             f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')}). Quote cells "
             f"that contain '{delimiter}'."
         ) from error
+
+
+def _with_leading_zeros(raw: RawFile, frame: pd.DataFrame, how: dict[str, Any]) -> pd.DataFrame:
+    """Return whole numbers of which one is written ``007`` as texts: classes, or names of rows."""
+    whole = [*frame.select_dtypes("integer")]
+    with raw.open() as stream:
+        if not whole or not _LEADING_ZERO.search(stream.read()):
+            return frame
+        stream.seek(0)
+        texts = pd.read_csv(stream, **how, usecols=whole, dtype=str)
+    padded = [name for name in whole if texts[name].str.match(r"[-+]?0\d").any()]
+    return frame.assign(**{name: texts[name] for name in padded})
 
 
 def _end_of(raw: RawFile, n_columns: int = 0, delimiter: str = ",") -> tuple[list[str], str]:
@@ -178,18 +178,6 @@ def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
 
 #: Half of a surrogate pair; two of them are one character.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-_RESPONSES, _TARGET = "filtered_resps", "target"
-#: Keys of prompts, hashes and inputs, which tell nothing about a row.
-_UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
-_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
-#: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
-_SCORES = {"C": 1, "I": 0}
-#: Zstandard's number in zip archives, and the header of each member.
-_ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
-_ATTACHED = "attachment://"
-#: Members of an archive: one a sample, and those that count them.
-_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
-_LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
 def open_json(raw: RawFile) -> Columns:
@@ -198,15 +186,14 @@ def open_json(raw: RawFile) -> Columns:
         text = stream.read().decode("utf-8-sig")
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
-        return _columns_of_samples(raw, records[0]["samples"], _count_logged(records[0]))
-    records = (choices := _rows_of_choices(records)) or records
+        return columns_of_inspect(raw, records[0])
+    records, notes = rows_of_log(records) or (records, ())
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
-    notes = [_CHOICE_NOTE] if choices else []
     if is_one_a_line:
-        notes += _end_of(raw)[0]
-    return columns_of_records(raw, records, notes=tuple(notes))
+        notes = (*notes, *_end_of(raw)[0])
+    return columns_of_records(raw, records, notes=notes)
 
 
 def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
@@ -263,128 +250,3 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
             f"{short(json.dumps(value), 40)}. Save one object a prediction."
         )
     return value
-
-
-def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the rows of a sample log of lm-evaluation-harness; None if it is none."""
-    known = [choice for record in records if (choice := _choice(record)) is not None]
-    if not known or len(known) < len(records):
-        return None
-    # Unlike numbers of choices have no classes in common: only which answers are right is known.
-    alike = len({len(p) for p, _ in known}) == 1
-    rows = []
-    for record, (p, label) in zip(records, known, strict=True):
-        row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
-        row["row_id"] = row.pop("doc_id", None)
-        made = {"confidence": float(p.max()), "correct": int(p.argmax() == label)}
-        rows.append({**({"label": label, "probs": p.tolist()} if alike else made), **row})
-    return rows
-
-
-def _choice(record: Mapping[str, Any]) -> tuple[Floats, int] | None:
-    """Return the softmax of ``"filtered_resps": [["-1.2", "False"], …]`` and the right choice."""
-    pairs = record.get(_RESPONSES)
-    if not isinstance(pairs, list) or len(pairs) < 2:
-        return None
-    try:
-        likelihoods = np.array([float(likelihood) for likelihood, _ in pairs])
-        label = int(str(record[_TARGET]))
-    except (KeyError, TypeError, ValueError):
-        return None
-    powers = np.exp(likelihoods - likelihoods.max())
-    return powers / powers.sum(), label
-
-
-def open_eval(raw: RawFile) -> Columns:
-    """Open an ``.eval`` log: a zip with one JSON file a sample."""
-    with (
-        refusing_damage(raw.name, "Inspect log", *npz.DAMAGE, pa.ArrowException),
-        raw.open() as stream,
-        zipfile.ZipFile(stream) as archive,
-    ):
-        npz.check_entries(stream, archive)
-        parts = [
-            part
-            for part in archive.infolist()
-            if part.filename in _ABOUT
-            or (part.filename.startswith(_SAMPLES) and part.filename.endswith(".json"))
-        ]
-        check_size(raw.name, sum(part.file_size for part in parts))
-        parts.sort(key=lambda part: part.filename)
-        contents = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
-    samples = [content for name, content in contents if name.startswith(_SAMPLES)]
-    about = [content for name, content in contents if not name.startswith(_SAMPLES)]
-    return _columns_of_samples(raw, samples, max(map(_count_logged, about), default=0))
-
-
-def _count_logged(about: object) -> int:
-    """Return the number of samples by a log's header or summaries, else 0."""
-    if isinstance(about, list):
-        items = map(_mapping, about)
-        return len({(str(item.get("id")), str(item.get("epoch"))) for item in items})
-    count = _mapping(_mapping(about).get("results")).get("completed_samples")
-    return count if isinstance(count, int) else 0
-
-
-def _columns_of_samples(raw: RawFile, samples: Any, n_logged: int) -> Columns:
-    """Return columns of a log's samples; ``n_logged``: their least number by the log itself."""
-    samples = samples if isinstance(samples, list) else []
-    if not samples or not all(isinstance(sample, dict) for sample in samples):
-        raise InputError(f"'{raw.name}' holds no samples. Save the log when the run has ended.")
-    scorer = next((name for sample in samples for name in _mapping(sample.get("scores"))), None)
-    if scorer is None:
-        raise InputError(f"'{raw.name}' has no score. Score the log (inspect score) and save it.")
-    rows = (_row(sample, scorer) for sample in samples)
-    incomplete = (
-        f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "
-        "are lost. Copy or save it again."
-    ) * (len(samples) < n_logged)
-    notes = (_LOG_NOTE.format(scorer=f"'{scorer}'"),)
-    return columns_of_records(raw, rows, notes=notes, incomplete=incomplete)
-
-
-def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
-    """Return a member's bytes; Inspect compresses with Zstandard, which zipfile lacks."""
-    if part.compress_type != _ZSTANDARD:
-        return archive.read(part)
-    stream.seek(part.header_offset)
-    header = struct.unpack(_LOCAL_HEADER, stream.read(struct.calcsize(_LOCAL_HEADER)))
-    stream.seek(header[-2] + header[-1], io.SEEK_CUR)
-    packed = stream.read(part.compress_size)
-    content: bytes = pa.decompress(packed, part.file_size, codec="zstd", asbytes=True)
-    if zlib.crc32(content) != part.CRC:
-        raise zipfile.BadZipFile(f"Bad CRC-32 for file '{part.filename}'")
-    return content
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    """Return values by name; none of anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
-    score = _mapping(sample.get("scores")).get(scorer)
-    score = score if isinstance(score, dict) else {"value": score}
-    value, text = score.get("value"), _text(sample.get("input"))
-    if text is not None and text.startswith(_ATTACHED):
-        text = _text(_mapping(sample.get("attachments")).get(text.removeprefix(_ATTACHED), text))
-    row: dict[str, Any] = {
-        "id": sample.get("id"),
-        "input": text,
-        "target": _text(sample.get("target")),
-        "answer": score.get("answer"),
-        "correct": _SCORES.get(value, value) if isinstance(value, str) else value,
-    }
-    if sample.get("epoch", 1) != 1:
-        row["epoch"] = sample["epoch"]
-    for metadata in (sample.get("metadata"), score.get("metadata")):
-        row |= {name: item for name, item in _mapping(metadata).items() if name not in row}
-    return row
-
-
-def _text(value: object) -> str | None:
-    """Return the question: a text, or the joined texts of messages."""
-    if not isinstance(value, list):
-        return None if value is None else str(value)
-    contents = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in value)
-    return "\n".join(filter(None, map(_text, contents))) or None

@@ -17,6 +17,7 @@ from lore_core.data.archive_files import Form, Kind, form_of
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, check_fields, check_value, refuse
+from lore_core.data.shown import Shown
 from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.result import FORMS
 from lore_core.recalibration import registry
@@ -32,7 +33,7 @@ class _NoState(TypedDict):
     """Nothing is fitted."""
 
 
-class Recalibrator(ABC):
+class Recalibrator(Shown, ABC):
     """Learns on calibration rows how to correct confidences, and corrects those of other rows.
 
     The predicted class of a row stays what the classifier predicted, and with it the accuracy;
@@ -109,7 +110,7 @@ class Recalibrator(ABC):
         """Check the parameters, which are the fields of a dataclass."""
         self._check_params()
 
-    def _check_params(self) -> None:  # noqa: B027 - few have any
+    def _check_params(self) -> None:
         """Refuse invalid parameters; called by ``__init__`` and ``fit``."""
 
     def state(self) -> Mapping[str, Any]:
@@ -254,7 +255,7 @@ class Recalibrator(ABC):
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
 
-    @staticmethod  # noqa: B027 - few need it
+    @staticmethod
     def check_state(state: Any, name: str, sizes: Sizes) -> None:
         """Refuse a state whose parts do not fit together; ``name``: the method's in errors."""
 

@@ -1,5 +1,9 @@
 import dataclasses
+import gzip
+import io
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +17,15 @@ from lore_core.metrics import answer_threshold, risk_curve
 
 
 class TestMetrics:
+    def test_rows_by_a_pipe_and_where_p_is_clipped(self, run, monkeypatch):
+        rows = gzip.compress(
+            b'{"label": 1, "p": 0.8}\n{"label": 0, "p": 0.3}\n{"label": 1, "p": 1e-7}\n'
+        )
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(rows)))
+        text = run("metrics", "-", "--calibration-share", "0")
+        full = -np.log([0.8, 0.7, 1e-7]).mean()
+        assert f"NLL counts p of 1 row below 1e-6 as 1e-6: without that it is {full:.3f}." in text
+
     def test_values(self, run_json, file, dataset, points):
         found = run_json("metrics", file, "--draws", "0", "--gamma", "0.3", "--bins", "5")
         summary = lore.summarize(dataset.evaluation, points, gamma=0.3, n_bins=5)

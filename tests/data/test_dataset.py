@@ -154,3 +154,12 @@ def test_names_beside_an_array_and_back(tmp_path, names, read):
         data = load(tmp_path / name)
         assert data.feature_names == read
         np.testing.assert_array_equal(data.features, features)
+
+
+def test_results_are_shown_by_their_shape():
+    data = Dataset([[0.8, 0.2]] * 30, [0, 1] * 15, name="<b>")
+    curve = lore.bandwidth_curve(data.confidence, data.outcome, np.arange(30.0)[:, None])
+    assert repr(curve).startswith("BandwidthCurve(gamma=ndarray (30,), mlce=ndarray (30,)")
+    assert "<th>probabilities</th><td>ndarray (30, 2)</td>" in data._repr_html_()
+    assert "<b>" not in data._repr_html_()
+    assert lore.PlattScaling()._repr_html_().startswith("<table><caption>PlattScaling()")

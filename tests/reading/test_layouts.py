@@ -2,7 +2,10 @@
 
 import bz2
 import gzip
+import io
 import json
+import lzma
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -30,7 +33,18 @@ def assert_is(data, *, features=True):
 
 
 PACKED = {"gz": gzip.compress, "bz2": bz2.compress}
+PACKED["xz"] = lambda content: lzma.compress(content, preset=0)
 PACKED["zst"] = lambda content: pa.compress(content, codec="zstd", asbytes=True)
+
+
+def zipped(content, names=("rows.csv",)):
+    with zipfile.ZipFile(stream := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+PACKED["zip"] = zipped
 
 
 @pytest.mark.parametrize("isolate", [False, True])
@@ -69,6 +83,47 @@ def test_parts_by_folder_pattern_and_partition(tmp_path):
 def test_json_as_pandas_writes_it(tmp_path, orient):
     TABLE.to_json(tmp_path / "rows.json", orient=orient)
     assert_is(lore.load(tmp_path / "rows.json"))
+
+
+def test_a_zip_of_two_files_and_arrays_by_name():
+    refused(RawFile("a.zip", zipped(b"", "ab")), r"'a\.zip' holds 2 files \(a, b\), not one")
+    assert_is(lore.load(RawFile("a.zip", zipped(TABLE.to_csv(index=False)))))
+    assert_is(lore.load({"label": Y, "probs": P, "features": F}))
+
+
+GUESS, RIGHT = np.array(NAMES)[P.argmax(axis=1)], P.argmax(axis=1) == Y
+
+
+def helm(k):
+    stats = {"exact_match": float(RIGHT[k]), "max_prob": P[k].max()}
+    return [{"name": {"name": name, "split": "test"}, "mean": stats[name]} for name in stats]
+
+
+def openai(k):
+    logs = {"content": [{"logprob": np.log(P[k].max())}]}
+    return {"body": {"choices": [{"message": {"content": f" {GUESS[k]}"}, "logprobs": logs}]}}
+
+
+LOGS = {
+    "BigQuery": lambda k: {"kind": WORDS[k], "predicted_kind": GUESS[k], "predicted_kind_probs": [
+        {"label": NAMES[c], "prob": P[k, c]} for c in np.argsort(-P[k])]},
+    "lighteval": lambda k: {
+        "doc": {"gold_index": [int(Y[k])]}, "model_response": {"logprobs": [*np.log(P[k]) - 1]}},
+    "HELM": lambda k: {"instance_id": f"id{k}", "stats": helm(k)},
+    "OpenAI": lambda k: {"label": WORDS[k], "response": openai(k)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", LOGS)
+def test_lists_of_classes_and_logs_of_tools(tmp_path, tool):
+    records = [LOGS[tool](k) for k in range(N)]
+    (path := tmp_path / "log.json").write_text(json.dumps(records))
+    if tool in ("BigQuery", "lighteval"):  # (The others write JSON only.)
+        pq.write_table(pa.Table.from_pylist(records), path := tmp_path / "log.parquet")
+    data = lore.load(path, isolate=True)
+    np.testing.assert_allclose(data.confidence, P.max(axis=1))
+    found = data.labels if data.class_names == ("wrong", "right") else data.outcome
+    np.testing.assert_array_equal(found, RIGHT)
 
 
 def vectors(rows):
