@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeRegressor
 
 from lore_core import Dataset, InputError, PlattScaling, SmoothLoRe, negative_log_likelihood
 from lore_core.recalibration import (
@@ -14,7 +13,7 @@ from lore_core.recalibration import (
     boosting,
     load_recalibrator,
 )
-from lore_core.recalibration.boosting import as_codes, cuts_of, joined, sum_of_trees
+from lore_core.recalibration.boosting import GrowingTrees, cuts_of, sum_of_trees
 from lore_core.recalibration.dataset_rows import parts
 from lore_core.recalibration.logistic import LogisticProblem
 
@@ -114,42 +113,96 @@ def test_it_needs_the_features_of_the_fit(method):
         fitted.recalibrate(fewer)
 
 
-def test_trees_are_scikit_learns():
-    """Cut at codes and applied to values, by another's own predictions of the codes."""
+def grown(data, n_trees, knows=None):
+    growing = GrowingTrees.of(
+        data, data.features, np.ones((1, len(data))) if knows is None else knows
+    )
+    for _ in range(n_trees):
+        growing.add()
+    return growing
+
+
+def test_a_column_is_cut_between_its_values():
     rng = np.random.default_rng(0)
-    fitted, new = (rng.normal(size=(n, 3)) for n in (500, 2000))
-    # A column of few values, and one of a single value.
-    fitted[:, 1], new[:, 1] = rng.integers(0, 4, 500), rng.integers(-1, 6, 2000)
-    fitted[:, 2] = new[:, 2] = 3.0
-    cuts = [cuts_of(column) for column in fitted.T]
-    assert [len(cut) for cut in cuts] == [63, 3, 0]
-    assert not np.isin(np.concatenate(cuts), fitted).any()
-    values = (fitted[:, 0] * fitted[:, 1])[:, None] + rng.normal(size=(500, 4))
-    trees = [
-        DecisionTreeRegressor(max_leaf_nodes=n, random_state=n).fit(as_codes(fitted, cuts), values)
-        for n in (2, 5, 30)
-    ]
-    together = joined(trees, [tree.tree_.value[:, :, 0] for tree in trees], cuts, 4)
-    expected = sum(tree.predict(as_codes(new, cuts)) for tree in trees)
-    np.testing.assert_allclose(sum_of_trees(together, new), expected, atol=1e-12)
-    one = np.array([sum_of_trees(together, row[None])[0] for row in new[:50]])
-    assert np.array_equal(one, sum_of_trees(together, new[:50]))
+    for column, n_cuts in ((rng.normal(size=500), 63), (rng.integers(0, 4, 500), 3)):
+        cuts = cuts_of(column.astype(float))
+        assert len(cuts) == n_cuts
+        assert not np.isin(cuts, column).any()
+    assert len(cuts_of(np.full(9, 3.0))) == 0
 
 
-def test_a_stump_by_hand():
+def test_a_tree_by_hand():
     """One feature that is 0 or 1, two classes of p = 1/2: two leaves, two Newton steps."""
     side = np.repeat([0.0, 1.0], 60)
     labels = 1 - np.concatenate([np.arange(60) < 45, np.arange(60) < 15])
-    data = Dataset(np.full((120, 2), 0.5), labels, features=side[:, None])
-    growing = boosting.GrowingTrees.of(data, data.features)
-    growing.add()
-    made = joined(growing.trees, growing.steps, growing.cuts, 2)
+    made = grown(Dataset(np.full((120, 2), 0.5), labels, features=side[:, None]), 1).sum(0, 1)
     # A leaf of 45 rows of class 0 and 15 of class 1: Σ (y − p) = 22.5 − 7.5, Σ p (1 − p) + 1 = 16;
     # both classes move, so each by half (1 − 1/K).
     step = 0.2 * 0.5 * 15 / 16
     seen = np.column_stack([np.zeros((2, 2)), [0.0, 1.0]])
     np.testing.assert_allclose(sum_of_trees(made, seen), [[step, -step], [-step, step]])
-    assert made["threshold"][0] == 0.5
+    assert set(made["threshold"].ravel()) == {0.5, np.finfo(float).max}
+
+
+def test_cuts_are_the_best_and_leaves_newton_steps_of_weighted_rows():
+    """Every cut of two classes by trying all, and every leaf by its sums."""
+    rng = np.random.default_rng(7)
+    x, p = rng.normal(size=(400, 2)).round(1), rng.uniform(0.1, 0.9, 400)
+    labels = (rng.random(400) < np.where(x[:, 0] > 0, p, p * (x[:, 1] < 0.5))).astype(int)
+    w = rng.lognormal(size=400)
+    data = Dataset(np.column_stack([1 - p, p]), labels, features=x)
+    made = grown(data, 1, w[None]).sum(0, 1)
+    columns = np.column_stack([np.log(data.probabilities), x])
+    leaf = np.zeros(400, dtype=int)
+
+    def gain(above, here):
+        if min(above[here].sum(), (~above)[here].sum()) < 20:
+            return 0.0
+        slope, bend = w * (labels - p), w * p * (1 - p)
+        sides = (above & here, ~above & here)
+        after = sum(slope[side].sum() ** 2 / bend[side].sum() for side in sides)
+        return after - slope[here].sum() ** 2 / bend[here].sum()
+
+    cuts = [made[part][0] for part in ("parent", "column", "threshold")]
+    for number, (parent, column, threshold) in enumerate(zip(*cuts, strict=True), start=1):
+        tried = [
+            gain(values > cut, leaf == one)
+            for one in range(number)
+            for values in columns.T
+            for cut in cuts_of(values)
+        ]
+        chosen = columns[:, column] > threshold
+        assert gain(chosen, leaf == parent) == pytest.approx(max(tried))
+        leaf[chosen & (leaf == parent)] = number
+    assert len(set(leaf)) == 8
+    np.testing.assert_array_equal(sum_of_trees(made, columns), made["step"][0, leaf])
+    for one in range(8):
+        here = leaf == one
+        top = (w * (labels - p))[here].sum()
+        expected = 0.2 * 0.5 * top / ((w * p * (1 - p))[here].sum() + 1)
+        np.testing.assert_allclose(made["step"][0, one], [-expected, expected], atol=1e-12)
+
+
+def test_trees_are_summed():
+    rng = np.random.default_rng(0)
+    made = {
+        "parent": np.array([[0, 0, 1, 0, 4, 5, 2], [0, 1, 2, 3, 4, 5, 6]]),
+        "column": rng.integers(0, 3, (2, 7)),
+        "threshold": rng.normal(size=(2, 7)),
+        "step": rng.normal(size=(2, 8, 9)),
+    }
+    values = rng.normal(size=(9000, 3))
+    found = sum_of_trees(made, values)
+    for row in (0, 7280, 7281, 8999):
+        expected = 0
+        for parents, columns, thresholds, step in zip(*made.values(), strict=True):
+            leaf = 0
+            for number in range(7):
+                if leaf == parents[number] and values[row, columns[number]] > thresholds[number]:
+                    leaf = number + 1
+            expected = expected + step[leaf]
+        np.testing.assert_allclose(found[row], expected)
+    assert np.array_equal(sum_of_trees(made, values[4000:4100]), found[4000:4100])
 
 
 def test_trees_find_what_is_wrong_in_one_place_or_say_that_nothing_is():
@@ -185,22 +238,24 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
     """Also where the only rows of a class are left out; and a file gives the same numbers."""
     data, new = weak_rows(1200, 1), weak_rows(400, 2)
     method = BoostingRecalibration().fit(data)
-    n_trees = len(method.root_)
+    n_trees = len(method.step_)
     assert n_trees > 5
     assert nll(method.recalibrate(new)) < nll(MatrixScaling().fit(data).recalibrate(new)) - 0.2
     again = load_recalibrator(method.to_bytes()).recalibrate(new).probabilities
     assert np.array_equal(again, method.recalibrate(new).probabilities)
     fold = np.where(data.labels == 4, 2, parts(data))
-    number, vectors = boosting.chosen_number(data, data.features, fold, None)
+    knows = np.array([*(fold != one for one in range(5)), np.ones(len(data))], dtype=float)
+    growing = grown(data, 0, knows)
+    number, vectors = boosting.chosen_number(growing, fold, None, None)
     here = fold == 2
-    growing = boosting.GrowingTrees.of(data.rows(~here), data.features[~here])
-    logs = np.log(data.probabilities[here])
-    codes = as_codes(np.column_stack([logs, data.features[here]]), growing.cuts)
-    for _ in range(number):
-        tree, step = growing.add()
-        logs += step[tree.apply(codes)]
-    expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    columns = np.column_stack([np.log(data.probabilities), data.features])[here]
+    added = np.exp(sum_of_trees(growing.sum(2, number), columns)) * data.probabilities[here]
+    expected = added / added.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(vectors[here], expected, atol=1e-12)
+    # Labels of rows that a sum is not to know change nothing of it.
+    other = dataclasses.replace(data, labels=np.where(here, 0, data.labels))
+    again = grown(other, number, knows).sum(2, number)["step"]
+    np.testing.assert_allclose(again, growing.sum(2, number)["step"], atol=1e-12)
     method = BoostingRecalibration(n_trees=40).fit(data)
     assert abs(method.step_).max() <= 0.2 * 4
 
@@ -219,22 +274,3 @@ def test_smooth_lore_boosts_a_weak_model_and_leaves_a_network_alone():
     alone = MatrixScaling().fit(network)
     assert np.array_equal(first.rest_, alone.rest_)
     assert np.array_equal(first.diagonal_, alone.diagonal_)
-
-
-def test_leaves_of_weighted_rows():
-    data = rows_in_a_square(300, 6)
-    w = np.random.default_rng(7).lognormal(size=300)
-    w /= w.mean()
-    growing = boosting.GrowingTrees.of(dataclasses.replace(data, weights=w), data.features)
-    tree, step = growing.add()
-    leaf, p = tree.apply(growing.codes), data.probabilities
-    assert len(set(leaf)) > 3
-    for one in set(leaf):
-        for k in range(3):
-            top, bottom = 0.0, 1.0
-            for i in np.flatnonzero(leaf == one):
-                top += w[i] * ((data.labels[i] == k) - p[i, k])
-                bottom += w[i] * p[i, k] * (1 - p[i, k])
-            expected = np.clip(2 / 3 * top / bottom, -4, 4)
-            assert step[one, k] == pytest.approx(0.2 * expected)
-    np.testing.assert_allclose(growing.logs - np.log(p), step[leaf], atol=1e-12)
