@@ -94,7 +94,7 @@ _MOST_TREES, _PATIENCE = 150, 10
 #: Rows that the number of trees is chosen on at least: fewer get none.
 _LEAST_ROWS = 80
 #: Rows that trees are grown on at most, probabilities of these, and rows that cuts are found on.
-_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 10_000, 1_000_000, 1_000
+_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 10_000, 1_000_000, 2_000
 #: What was fitted on calibration rows, for as long as these are there: three methods start from it.
 _FITTED: WeakKeyDictionary[Dataset, tuple[State, Dataset]] = WeakKeyDictionary()
 _TURN = threading.Lock()
