@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -127,12 +127,12 @@ class BoostingRecalibration(Recalibrator):
 
     Notes
     -----
-    Each tree is a Newton step of the NLL along a direction r of classes, drawn from a normal
-    distribution with a fixed seed: r · (y − p) / h is fitted by least squares of weights h = Σ p_k
-    r_k² − (Σ p_k r_k)². A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) + 1), within
-    ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each looked for
-    in eight random columns and 5,000 random rows at most. The trees are grown on 10,000 rows, or
-    2,000,000/K, at most, and on p that is cross-fitted.
+    Each tree is a Newton step of the NLL along a random direction r of classes, of mean 0 and
+    variance 1: r · (y − p) / h is fitted by least squares of weights h = Σ p_k r_k² − (Σ p_k r_k)²,
+    by cutting where it gains most. A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) +
+    1), within ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each
+    looked for in eight random columns and 2,000 random rows at most. The trees are grown on 10,000
+    rows, or 1,000,000/K, at most, and on p that is cross-fitted.
 
     The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
     error below matrix scaling's (paired by rows), there are none: matrix scaling it is.
@@ -216,18 +216,18 @@ def _fit(
     some, rest = np.split(order, [min(_MOST_ROWS, _MOST_PROBABILITIES // k)])
     grown_on, left_out = changed.rows(some), changed.probabilities.copy()
     weights = weighed(np.ones(len(some)), as_weights(grown_on.weights))
-    others = fold[some] != np.unique(fold[some])[:, None] if n_trees is None else []
-    knows = np.array([*(weights * known for known in others), weights])
-    growing = GrowingTrees.of(grown_on, features[some], knows)
-    if n_trees is not None:
-        for _ in range(n_trees):
-            growing.add()
-    elif len(some) >= _LEAST_ROWS:
-        n_trees, left_out[some] = chosen_number(growing, fold[some], grown_on.units, progress)
-    trees = growing.sum(-1, n_trees or 0)
+    known, part = np.unique(fold[some], return_inverse=True)
+    others = [] if n_trees is not None else [weights * (part != i) for i in range(len(known))]
+    growing = GrowingTrees.of(grown_on, features[some], np.array([*others, weights]))
+    if n_trees is None:
+        n_trees, vectors = chosen_number(growing, part, grown_on.units, progress)
+        left_out[some] = vectors if n_trees else left_out[some]
+    for _ in range(n_trees - len(growing.trees)):
+        growing.add()
+    trees = growing.sum(-1, n_trees)
     if n_trees and len(rest):
         left_out[rest] = _corrected(trees, left_out[rest], features[rest])
-    tell(progress, 1.0, f"{n_trees or 0} trees")
+    tell(progress, 1.0, f"{n_trees} trees")
     state: State = {"base": base, "n_features": features.shape[1], **trees}
     return state, changed.with_checked(left_out)
 
@@ -237,12 +237,12 @@ def chosen_number(
 ) -> tuple[int, Floats]:
     """Grow trees, the last sum's on all rows; return their number, and left-out vectors (n, K).
 
-    ``fold`` (n,): which of the other sums does not know a row.
+    ``fold`` (n,): which of the other sums does not know a row. 0: no gain, and no such vectors.
     """
     own = np.arange(len(fold))
     best, start = 0, growing.losses(fold)
-    lowest, vectors, before = start, growing.p[fold, own], growing.p[fold, own]
-    for number in range(1, _MOST_TREES + 1):
+    lowest, vectors = start, growing.p[fold, own]
+    for number in range(1, (_MOST_TREES if len(fold) >= _LEAST_ROWS else 0) + 1):
         growing.add()
         losses = growing.losses(fold)
         if losses.sum() < lowest.sum():
@@ -254,22 +254,13 @@ def chosen_number(
     if units is not None:
         gain = np.bincount(units, gain).astype(np.float64)
     if gain.sum() <= gain.std() * np.sqrt(len(gain)):
-        return 0, before
+        best = 0
     return best, vectors
 
 
 def _corrected(trees: TreeSum, probabilities: Floats, features: Floats) -> Floats:
     logs = log_probabilities(probabilities)
     return softmax(logs + sum_of_trees(trees, np.column_stack([logs, features])))
-
-
-class _Trees(NamedTuple):
-    """A tree for each of m sums."""
-
-    parent: Ints  #: (m, 7), and so on as in :class:`TreeSum`
-    column: Ints
-    threshold: Floats
-    step: Floats
 
 
 @dataclass
@@ -281,7 +272,7 @@ class GrowingTrees:
     labels: Ints  #: (n,)
     knows: Floats  #: (m, n): weights of rows in each sum, 0 where it is not to know them
     p: Floats  #: (m, n, K): probabilities of classes, with what the trees so far make of them
-    trees: list[_Trees] = field(default_factory=list)
+    trees: list[TreeSum] = field(default_factory=list)  #: Of each round, one for each sum
 
     @classmethod
     def of(cls, rows: Dataset, features: Floats, knows: Floats) -> Self:
@@ -312,7 +303,10 @@ class GrowingTrees:
         buffer = np.empty_like(self.p[0])
         for p, of_leaf, leaves, knows in zip(self.p, step, leaf, self.knows, strict=True):
             self._correct(p, of_leaf, leaves, knows, buffer)
-        self.trees.append(_Trees(parent, column, self.cuts[column, cut], step))
+        threshold = self.cuts[column, cut]
+        self.trees.append(
+            {"parent": parent, "column": column, "threshold": threshold, "step": step}
+        )
 
     def _correct(self, p: Floats, step: Floats, leaf: Ints, knows: Floats, buffer: Floats) -> None:
         """Set what the leaves of a tree add, (8, K), and add it."""
@@ -385,10 +379,10 @@ class GrowingTrees:
     def sum(self, which: int, n_trees: int) -> TreeSum:
         """Return the first trees of a sum."""
         trees, cuts = self.trees[:n_trees], (-1, _LEAVES - 1)
-        steps = np.array([tree.step[which] for tree in trees])
+        steps = np.array([tree["step"][which] for tree in trees])
         return {
-            "parent": np.array([tree.parent[which] for tree in trees], np.int64).reshape(cuts),
-            "column": np.array([tree.column[which] for tree in trees], np.int64).reshape(cuts),
-            "threshold": np.array([tree.threshold[which] for tree in trees]).reshape(cuts),
+            "parent": np.array([tree["parent"][which] for tree in trees], np.int64).reshape(cuts),
+            "column": np.array([tree["column"][which] for tree in trees], np.int64).reshape(cuts),
+            "threshold": np.array([tree["threshold"][which] for tree in trees]).reshape(cuts),
             "step": steps.reshape(-1, _LEAVES, self.p.shape[2]),
         }

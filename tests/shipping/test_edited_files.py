@@ -94,7 +94,6 @@ def cut(value, arrays):
         ("SmoothLoRe", "leftover", cut),
         ("BoostingRecalibration", "parent", put((0, 0), 8)),
         ("BoostingRecalibration", "column", put((0, 0), 70)),
-        ("BoostingRecalibration", "column", put((0, 0), -1)),
         ("BoostingRecalibration", "column", cut),
         ("BoostingRecalibration", "n_features", 9),
         ("BoostingRecalibration", "threshold", put((0, 0), np.nan)),
