@@ -113,9 +113,8 @@ def test_it_needs_the_features_of_the_fit(method):
         fitted.recalibrate(fewer)
 
 
-def grown(data, n_trees, knows=None):
-    knows = np.ones((1, len(data))) if knows is None else knows
-    growing = GrowingTrees.of(data, data.features, knows)
+def grown(data, n_trees, w=None):
+    growing = GrowingTrees.of(data, data.features, np.ones((1, len(data))) if w is None else w)
     for _ in range(n_trees):
         growing.add()
     return growing
@@ -208,8 +207,7 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
     """Also where the only rows of a class are left out; and a file gives the same numbers."""
     data, new = weak_rows(1200, 1), weak_rows(400, 2)
     method = BoostingRecalibration().fit(data)
-    n_trees = len(method.step_)
-    assert n_trees > 5
+    assert len(method.step_) > 5
     assert nll(method.recalibrate(new)) < nll(MatrixScaling().fit(data).recalibrate(new)) - 0.2
     again = load_recalibrator(method.to_bytes()).recalibrate(new).probabilities
     assert np.array_equal(again, method.recalibrate(new).probabilities)
