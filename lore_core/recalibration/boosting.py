@@ -94,7 +94,7 @@ _MOST_TREES, _PATIENCE = 150, 10
 #: Rows that the number of trees is chosen on at least: fewer get none.
 _LEAST_ROWS = 80
 #: Rows that trees are grown on at most, probabilities of these, and rows that cuts are found on.
-_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 10_000, 1_000_000, 2_000
+_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 10_000, 1_000_000, 5_000
 #: What was fitted on calibration rows, for as long as these are there: three methods start from it.
 _FITTED: WeakKeyDictionary[Dataset, tuple[State, Dataset]] = WeakKeyDictionary()
 _TURN = threading.Lock()
@@ -131,7 +131,7 @@ class BoostingRecalibration(Recalibrator):
     variance 1: r · (y − p) / h is fitted by least squares of weights h = Σ p_k r_k² − (Σ p_k r_k)²,
     by cutting where it gains most. A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) +
     1), within ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each
-    looked for in eight random columns and 2,000 random rows at most. The trees are grown on 10,000
+    looked for in eight random columns and 5,000 random rows at most. The trees are grown on 10,000
     rows, or 1,000,000/K, at most, and on p that is cross-fitted.
 
     The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
