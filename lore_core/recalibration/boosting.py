@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 from weakref import WeakKeyDictionary
@@ -12,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import log_probabilities, log_share, softmax
-from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.probabilities import SMALLEST, log_probabilities, softmax
+from lore_core.data.progress import Progress, tell
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, Values, refuse
 from lore_core.data.validation import OnMaps, check_integer
@@ -24,8 +23,6 @@ from lore_core.recalibration.dataset_rows import cross_fitted, parts, sample
 from lore_core.recalibration.logistic import feature_table
 
 if TYPE_CHECKING:
-    from sklearn.tree import DecisionTreeRegressor
-
     from lore_core.data.dataset import Dataset
 
 
@@ -37,64 +34,41 @@ LARGEST_STEP = 4.0
 _PARTS = 64
 #: Columns, chosen at random, that each cut is looked for in.
 _COLUMNS_A_CUT = 8
-#: Rows times trees that are worked on at a time.
-_NUMBERS = 2**17
-
-_NODES = Values(("m",), 0, whole=True, below="m")
-_NODES_OF_TREES = Values(("t",), 0, whole=True, below="m")
+#: Numbers that are added up at a time.
+_NUMBERS = 2**16
+#: Of no cut: all rows are below.
+_NO_CUT = float(np.finfo(np.float64).max)
 
 
 class TreeSum(TypedDict):
-    """Trees, one after the other; a leaf is its own child, and other children come later."""
+    """Trees of seven cuts, one after the other, each of one of the leaves there are by then."""
 
-    left: Annotated[Ints, _NODES, "where rows up to a threshold go on"]
-    right: Annotated[Ints, _NODES, "where the others go on"]
-    root: Annotated[Ints, _NODES_OF_TREES, "where each tree starts"]
-    column: Annotated[Ints, Values(("m",), 0, whole=True), "which feature is looked at there"]
-    threshold: Annotated[Floats, Values(("m",)), "thresholds, halfway between values of two rows"]
-    #: 0 where rows go on
+    parent: Annotated[Ints, Values(("t", "7"), 0, 7, whole=True), "which leaf each cut divides"]
+    column: Annotated[Ints, Values(("t", "7"), 0, whole=True), "which feature is looked at there"]
+    threshold: Annotated[
+        Floats, Values(("t", "7")), "thresholds, halfway between values of two rows"
+    ]
     step: Annotated[
         Floats,
-        Values(("m", "K"), -LARGEST_STEP, LARGEST_STEP),
+        Values(("t", "8", "K"), -LARGEST_STEP, LARGEST_STEP),
         "what each leaf adds to each class, from sums over 20 rows or more",
     ]
 
 
-def check_trees(trees: TreeSum, name: str, n_columns: int) -> None:
-    """Refuse trees that share nodes, or in which a way leads back; InputError."""
-    root, m = trees["root"], len(trees["left"])
-    if (np.diff(root, prepend=-1) <= 0).any() or (m > 0) != (len(root) > 0) or root[:1].any():
-        raise refuse(f"{name}: root", f"the first nodes of trees, from 0 to {m:,}", root)
-    if trees["column"].max(initial=0) >= n_columns:
-        raise refuse(f"{name}: column", f"one of {n_columns}", trees["column"].max())
-    own = np.arange(m)
-    end = np.append(root[1:], m)[np.searchsorted(root, own, side="right") - 1]
-    for side, child in (("left", trees["left"]), ("right", trees["right"])):
-        if ((child < own) | (child >= end)).any():
-            raise refuse(f"{name}: {side}", "later nodes of the same tree", child)
-    if ((trees["left"] == own) != (trees["right"] == own)).any():
-        raise refuse(f"{name}: left", "two children, or none", trees["left"])
-
-
 def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
-    """Return the sum of trees at each row of values (n, p), shape (n, K), level by level."""
-    total = np.zeros((len(values), trees["step"].shape[1]))
-    # (Taken from flat arrays of small numbers, half as long as indexed.)
-    child = np.column_stack([trees["right"], trees["left"]]).ravel().astype(np.int32)
-    root, column = trees["root"].astype(np.int32), trees["column"].astype(np.int32)
-    at_once = max(1, _NUMBERS // max(1, len(root)))
+    """Return the sum of trees at each row of values (n, p), shape (n, K)."""
+    total = np.zeros((len(values), trees["step"].shape[2]))
+    at_once = max(1, _NUMBERS // total.shape[1])
     for start in range(0, len(values), at_once):
-        some = values[start : start + at_once]
-        row = np.arange(len(some), dtype=np.int32) * values.shape[1]
-        flat, node = some.ravel(), np.repeat(root[:, None], len(some), axis=1)
-        while True:
-            low = flat.take(column.take(node) + row) <= trees["threshold"].take(node)
-            below = child.take(2 * node + low)
-            if np.array_equal(below, node):
-                break
-            node = below
-        for leaf in node:
-            total[start : start + at_once] += trees["step"].take(leaf, axis=0)
+        some, sums = values[start : start + at_once].T.copy(), total[start : start + at_once]
+        for parent, column, threshold, step in zip(
+            trees["parent"], trees["column"], trees["threshold"], trees["step"], strict=True
+        ):
+            leaf = np.zeros(some.shape[1], dtype=np.uint8)
+            above = some[column] > threshold[:, None]
+            for number, divided in enumerate(parent, start=1):
+                np.putmask(leaf, above[number - 1] & (leaf == divided), number)
+            sums += step.take(leaf, axis=0)
     return total
 
 
@@ -109,44 +83,6 @@ def cuts_of(column: Floats) -> Floats:
     return np.asarray(below / 2 + above / 2)
 
 
-def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
-    """Return how many cuts lie below each value of (n, p): at most cut k where the code is ≤ k."""
-    codes = np.empty(values.shape, dtype=np.float32, order="F")
-    for j, known in enumerate(cuts):
-        codes[:, j] = np.searchsorted(known, values[:, j])
-    return codes
-
-
-def joined(
-    trees: Sequence[DecisionTreeRegressor],
-    steps: Sequence[Floats],
-    cuts: Sequence[Floats],
-    n_classes: int,
-) -> TreeSum:
-    """Return trees of codes as trees of values; ``steps``: what each node adds, (nodes, K)."""
-    sizes = [len(step) for step in steps]
-    root = np.cumsum([0, *sizes])[:-1].astype(np.int64)
-    made: TreeSum = {
-        "root": root,
-        "left": np.empty(sum(sizes), dtype=np.int64),
-        "right": np.empty(sum(sizes), dtype=np.int64),
-        "column": np.zeros(sum(sizes), dtype=np.int64),
-        "threshold": np.zeros(sum(sizes)),
-        "step": np.concatenate([np.empty((0, n_classes)), *steps]),
-    }
-    for start, size, tree in zip(root, sizes, trees, strict=True):
-        found, own = tree.tree_, np.arange(size)
-        leaf = found.children_left == -1
-        here = slice(start, start + size)
-        made["left"][here] = start + np.where(leaf, own, found.children_left)
-        made["right"][here] = start + np.where(leaf, own, found.children_right)
-        for node in start + np.flatnonzero(~leaf):
-            column = found.feature[node - start]
-            made["column"][node] = column
-            made["threshold"][node] = cuts[column][int(found.threshold[node - start])]
-    return made
-
-
 #: Share of its Newton step that a leaf adds.
 _RATE = 0.2
 #: λ: rows of p (1 − p) = 1 that say "leave it" in every leaf.
@@ -158,7 +94,7 @@ _MOST_TREES, _PATIENCE = 150, 10
 #: Rows that the number of trees is chosen on at least: fewer get none.
 _LEAST_ROWS = 80
 #: Rows that trees are grown on at most, probabilities of these, and rows that cuts are found on.
-_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 10_000, 2_000_000, 5_000
+_MOST_ROWS, _MOST_PROBABILITIES, _CUT_ON = 10_000, 1_000_000, 5_000
 #: What was fitted on calibration rows, for as long as these are there: three methods start from it.
 _FITTED: WeakKeyDictionary[Dataset, tuple[State, Dataset]] = WeakKeyDictionary()
 _TURN = threading.Lock()
@@ -191,12 +127,12 @@ class BoostingRecalibration(Recalibrator):
 
     Notes
     -----
-    Each tree is a Newton step of the NLL along a direction r of classes, drawn from a normal
-    distribution with a fixed seed: r · (y − p) / h is fitted by least squares of weights h = Σ p_k
-    r_k² − (Σ p_k r_k)². A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) + 1), within
-    ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each looked for
-    in eight random columns and 5,000 random rows at most. The trees are grown on 10,000 rows, or
-    2,000,000/K, at most, and on p that is cross-fitted.
+    Each tree is a Newton step of the NLL along a random direction r of classes, of mean 0 and
+    variance 1: r · (y − p) / h is fitted by least squares of weights h = Σ p_k r_k² − (Σ p_k r_k)²,
+    by cutting where it gains most. A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) +
+    1), within ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each
+    looked for in eight random columns and 5,000 random rows at most. The trees are grown on 10,000
+    rows, or 1,000,000/K, at most, and on p that is cross-fitted.
 
     The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
     error below matrix scaling's (paired by rows), there are none: matrix scaling it is.
@@ -231,14 +167,14 @@ class BoostingRecalibration(Recalibrator):
     @property
     def remark(self) -> str:
         """A remark where no trees were chosen."""
-        return "" if len(self.state()["root"]) else "no trees: matrix scaling alone"
+        return "" if len(self.state()["step"]) else "no trees: matrix scaling alone"
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Add the trees to the log-probabilities of matrix scaling."""
         features = feature_table(rows, BoostingRecalibration.label, state["n_features"])
         scaled = state["base"].applied_to(rows)
-        if not len(state["root"]):
+        if not len(state["step"]):
             return scaled
         return scaled.with_probabilities(_corrected(state, scaled.probabilities, features))
 
@@ -249,7 +185,9 @@ class BoostingRecalibration(Recalibrator):
             raise refuse(f"{name}: base", "a matrix scaling", type(state["base"]).__name__)
         if state["n_features"] != sizes["p"]:
             raise refuse(f"{name}: n_features", f"{sizes['p']}", state["n_features"])
-        check_trees(state, name, sizes["K"] + sizes["p"])
+        n_columns = sizes["K"] + sizes["p"]
+        if state["column"].max(initial=0) >= n_columns:
+            raise refuse(f"{name}: column", f"one of {n_columns}", state["column"].max())
 
 
 def fitted_boosting(
@@ -277,15 +215,16 @@ def _fit(
     order = np.random.default_rng(0).permutation(n)
     some, rest = np.split(order, [min(_MOST_ROWS, _MOST_PROBABILITIES // k)])
     grown_on, left_out = changed.rows(some), changed.probabilities.copy()
+    weights = weighed(np.ones(len(some)), as_weights(grown_on.weights))
+    known, part = np.unique(fold[some], return_inverse=True)
+    others = [] if n_trees is not None else [weights * (part != i) for i in range(len(known))]
+    growing = GrowingTrees.of(grown_on, features[some], np.array([*others, weights]))
     if n_trees is None:
-        n_trees, left_out[some] = chosen_number(
-            grown_on, features[some], fold[some], part_of(progress, 0.0, 0.8)
-        )
-    growing = GrowingTrees.of(grown_on, features[some])
-    for number in range(n_trees):
-        tell(progress, 0.8 + 0.2 * number / n_trees, f"tree {number + 1} of {n_trees}")
+        n_trees, vectors = chosen_number(growing, part, grown_on.units, progress)
+        left_out[some] = vectors if n_trees else left_out[some]
+    for _ in range(n_trees - len(growing.trees)):
         growing.add()
-    trees = joined(growing.trees, growing.steps, growing.cuts, k)
+    trees = growing.sum(-1, n_trees)
     if n_trees and len(rest):
         left_out[rest] = _corrected(trees, left_out[rest], features[rest])
     tell(progress, 1.0, f"{n_trees} trees")
@@ -294,40 +233,29 @@ def _fit(
 
 
 def chosen_number(
-    rows: Dataset, features: Floats, fold: Ints, progress: Progress | None
+    growing: GrowingTrees, fold: Ints, units: Ints | None, progress: Progress | None
 ) -> tuple[int, Floats]:
-    """Choose the number of trees by cross-validation; return left-out vectors (n, K), too."""
-    logs, weights = log_probabilities(rows.probabilities), as_weights(rows.weights)
-    if len(logs) < _LEAST_ROWS:
-        return 0, rows.probabilities
-    inputs = np.column_stack([logs, features])
-    folds = []
-    for left_out in np.unique(fold):
-        here = fold == left_out
-        growing = GrowingTrees.of(rows.rows(~here), features[~here])
-        folds.append((np.flatnonzero(here), growing, as_codes(inputs[here], growing.cuts)))
-    start = _losses(logs, rows.labels, weights)
-    best, lowest, vectors = 0, start, rows.probabilities
-    for number in range(1, _MOST_TREES + 1):
-        for here, growing, codes in folds:
-            tree, step = growing.add()
-            logs[here] += step[tree.tree_.apply(codes)]
-        losses = _losses(logs, rows.labels, weights)
+    """Grow trees, the last sum's on all rows; return their number, and left-out vectors (n, K).
+
+    ``fold`` (n,): which of the other sums does not know a row. 0: no gain, and no such vectors.
+    """
+    own = np.arange(len(fold))
+    best, start = 0, growing.losses(fold)
+    lowest, vectors = start, growing.p[fold, own]
+    for number in range(1, (_MOST_TREES if len(fold) >= _LEAST_ROWS else 0) + 1):
+        growing.add()
+        losses = growing.losses(fold)
         if losses.sum() < lowest.sum():
-            best, lowest, vectors = number, losses, softmax(logs)
+            best, lowest, vectors = number, losses, growing.p[fold, own]
         if number - best >= _PATIENCE:
             break
         tell(progress, number / _MOST_TREES, f"comparing: {number} trees")
     gain = start - lowest
-    if rows.units is not None:
-        gain = np.bincount(rows.units, gain).astype(np.float64)
+    if units is not None:
+        gain = np.bincount(units, gain).astype(np.float64)
     if gain.sum() <= gain.std() * np.sqrt(len(gain)):
-        return 0, rows.probabilities
+        best = 0
     return best, vectors
-
-
-def _losses(logs: Floats, labels: Ints, weights: Floats | None) -> Floats:
-    return weighed(-log_share(logs, labels, 1.0), weights)
 
 
 def _corrected(trees: TreeSum, probabilities: Floats, features: Floats) -> Floats:
@@ -337,52 +265,124 @@ def _corrected(trees: TreeSum, probabilities: Floats, features: Floats) -> Float
 
 @dataclass
 class GrowingTrees:
-    """Rows that trees are fitted to, one after the other."""
+    """Sums of trees on the same rows, each without those it is not to know, grown side by side."""
 
-    codes: NDArray[np.float32]  #: (n, K + p)
-    cuts: list[Floats]  #: of each column
-    logs: Floats  #: (n, K) log-probabilities, with what the trees so far add
+    codes: NDArray[np.uint8]  #: (K + p, n): how many cuts of each column lie below a row
+    cuts: Floats  #: (K + p, 64), each column's, and then no more
     labels: Ints  #: (n,)
-    weights: Floats | None  #: (n,) of mean 1; None: all rows count alike
-    trees: list[DecisionTreeRegressor] = field(default_factory=list)
-    steps: list[Floats] = field(default_factory=list)
+    knows: Floats  #: (m, n): weights of rows in each sum, 0 where it is not to know them
+    p: Floats  #: (m, n, K): probabilities of classes, with what the trees so far make of them
+    trees: list[TreeSum] = field(default_factory=list)  #: Of each round, one for each sum
 
     @classmethod
-    def of(cls, rows: Dataset, features: Floats) -> Self:
+    def of(cls, rows: Dataset, features: Floats, knows: Floats) -> Self:
         """Start from the rows' probabilities."""
         logs = log_probabilities(rows.probabilities)
-        values = np.column_stack([logs, features])
-        cuts = [cuts_of(column) for column in values.T]
-        return cls(as_codes(values, cuts), cuts, logs, rows.labels, as_weights(rows.weights))
+        columns = np.vstack([logs.T, features.T])
+        codes = np.empty(columns.shape, dtype=np.uint8)
+        cuts = np.full((len(columns), _PARTS), _NO_CUT)
+        for column, code, of_column in zip(columns, codes, cuts, strict=True):
+            found = cuts_of(column)
+            of_column[: len(found)] = found
+            code[:] = np.searchsorted(found, column)
+        p = np.repeat(softmax(logs)[None], len(knows), axis=0)
+        return cls(codes, cuts, rows.labels, knows, p)
 
-    def add(self) -> tuple[DecisionTreeRegressor, Floats]:
-        """Fit one more tree; return it, and what its nodes add, shape (nodes, K)."""
-        from sklearn.tree import DecisionTreeRegressor
-
-        p, number = softmax(self.logs), len(self.trees)
-        n_classes, n_columns = p.shape[1], self.codes.shape[1]
-        off = -p
-        off[np.arange(len(p)), self.labels] += 1.0
-        rng = np.random.default_rng(number)
-        direction = rng.normal(size=n_classes)
-        curvature = np.maximum(p @ direction**2 - (p @ direction) ** 2, _LEAST_SPREAD)
-        tree = DecisionTreeRegressor(
-            max_leaf_nodes=_LEAVES,
-            min_samples_leaf=LEAF_ROWS,
-            max_features=min(_COLUMNS_A_CUT, n_columns),
-            random_state=number,
+    def add(self) -> None:
+        """Add a tree to each sum."""
+        rng = np.random.default_rng(len(self.trees))
+        n_classes = self.p.shape[2]
+        direction = np.asarray(rng.normal(size=n_classes))
+        direction = (direction - np.mean(direction)) / np.std(direction)
+        moments = self.p @ np.column_stack([direction, direction**2])
+        mean, square = moments[..., 0], moments[..., 1]
+        slope = (direction[self.labels] - mean) * self.knows
+        bend = np.maximum(square - mean**2, _LEAST_SPREAD) * self.knows
+        parent, column, cut, leaf = self._cut(slope, bend, rng)
+        step = np.empty((len(leaf), _LEAVES, n_classes))
+        buffer = np.empty_like(self.p[0])
+        for p, of_leaf, leaves, knows in zip(self.p, step, leaf, self.knows, strict=True):
+            self._correct(p, of_leaf, leaves, knows, buffer)
+        threshold = self.cuts[column, cut]
+        self.trees.append(
+            {"parent": parent, "column": column, "threshold": threshold, "step": step}
         )
-        targets, counts = off @ direction / curvature, weighed(curvature, self.weights)
-        # Checks of inputs would take a third of the time.
-        some = slice(None) if len(p) <= _CUT_ON else rng.choice(len(p), _CUT_ON, replace=False)
-        tree.fit(self.codes[some], targets[some], sample_weight=counts[some], check_input=False)
-        node = tree.tree_.apply(self.codes)
-        inside = (node == np.arange(tree.tree_.node_count)[:, None]).astype(np.float64)
-        slope = inside @ weighed(off, self.weights)
-        bend = inside @ weighed(p * (1.0 - p), self.weights)
-        newton = (1.0 - 1.0 / n_classes) * slope / (bend + _RIDGE)
-        step = _RATE * np.clip(newton, -LARGEST_STEP, LARGEST_STEP)
-        self.logs = self.logs + step[node]
-        self.trees.append(tree)
-        self.steps.append(step)
-        return tree, step
+
+    def _correct(self, p: Floats, step: Floats, leaf: Ints, knows: Floats, buffer: Floats) -> None:
+        """Set what the leaves of a tree add, (8, K), and add it."""
+        n_classes = p.shape[1]
+        inside = (leaf == np.arange(_LEAVES)[:, None]) * knows
+        of_label = leaf * n_classes + self.labels
+        count = np.bincount(of_label, knows, _LEAVES * n_classes).reshape(_LEAVES, n_classes)
+        mean = inside @ p
+        bend = mean - inside @ np.multiply(p, p, out=buffer)
+        newton = (1.0 - 1.0 / n_classes) * (count - mean) / (bend + _RIDGE)
+        step[:] = _RATE * np.clip(newton, -LARGEST_STEP, LARGEST_STEP)
+        p *= np.exp(step).take(leaf, axis=0, out=buffer, mode="clip")
+        p *= (1.0 / (p @ np.ones(n_classes)))[:, None]
+
+    def _cut(
+        self, slope: Floats, bend: Floats, rng: np.random.Generator
+    ) -> tuple[Ints, Ints, Ints, Ints]:
+        """Cut rows where it gains most; return leaves, columns, cuts (m, 7); and leaves of rows."""
+        m, n = slope.shape
+        some = np.arange(n) if n <= _CUT_ON else np.sort(rng.choice(n, _CUT_ON, replace=False))
+        of_sum, row = np.nonzero(self.knows[:, some])
+        row = some[row]
+        place, own = n * of_sum + row, np.arange(m)
+        slope, bend = slope.take(place), bend.take(place)
+        leaf, parent = np.zeros((m, n), dtype=np.int64), np.zeros(m, dtype=np.int64)
+        gain, *best = np.zeros((m, _LEAVES)), *np.zeros((2, m, _LEAVES), dtype=np.int64)
+        made = np.empty((3, m, _LEAVES - 1), dtype=np.int64)
+        for number in range(_LEAVES - 1):
+            # Where may the two newest leaves be cut?
+            at = leaf.take(place)
+            new = np.flatnonzero((at == number) | (at == parent.take(of_sum)))
+            tried = rng.permutation(len(self.codes))[:_COLUMNS_A_CUT]
+            node = 2 * of_sum.take(new) + (at.take(new) == number)
+            found = self._best_cuts(tried, row.take(new), node, slope.take(new), bend.take(new))
+            for known, values in zip((gain, *best), found, strict=True):
+                known[own, parent], known[:, number] = values[::2], values[1::2]
+            parent = gain.argmax(axis=1)
+            made[:, :, number] = parent, *(known[own, parent] for known in best)
+            _, column, cut = made[:, :, number]
+            above = self.codes[column] > cut[:, None]
+            np.putmask(leaf, above & (leaf == parent[:, None]), number + 1)
+        return *made, leaf
+
+    def _best_cuts(
+        self, tried: Ints, row: Ints, node: Ints, slope: Floats, bend: Floats
+    ) -> tuple[Floats, Ints, Ints]:
+        """Return gain, column and place of the best cut of each node, two a sum."""
+        n_nodes, first = 2 * len(self.knows), _PARTS * node
+        sums = np.empty((3, len(tried), n_nodes * _PARTS))
+        for j, column in enumerate(tried):
+            place = first + self.codes[column].take(row)
+            for of_column, values in zip(sums[:, j], (None, slope, bend), strict=True):
+                of_column[:] = np.bincount(place, values, n_nodes * _PARTS)
+        below = sums.reshape(3, len(tried), n_nodes, _PARTS).cumsum(axis=3)
+        whole = below[..., -1:]
+        (rows_below, *_), (rows_above, *_) = sides = below, whole - below
+        gain = sum(slope**2 / np.maximum(bend, _LEAST_SPREAD) for _, slope, bend in sides)
+        gain -= whole[1] ** 2 / np.maximum(whole[2], _LEAST_SPREAD)
+        gain[(rows_below < LEAF_ROWS) | (rows_above < LEAF_ROWS)] = 0.0
+        gain = gain.swapaxes(0, 1).reshape(n_nodes, -1)
+        best = gain.argmax(axis=1)
+        most = gain[np.arange(n_nodes), best]
+        return most, tried[best // _PARTS], np.where(most > 0, best % _PARTS, _PARTS - 1)
+
+    def losses(self, by: Ints) -> Floats:
+        """Return the weighted NLL of each row by the sum ``by`` (n,)."""
+        own = self.p[by, np.arange(len(by)), self.labels]
+        return np.asarray(self.knows[-1] * -np.log(np.maximum(own, SMALLEST)))
+
+    def sum(self, which: int, n_trees: int) -> TreeSum:
+        """Return the first trees of a sum."""
+        trees, cuts = self.trees[:n_trees], (-1, _LEAVES - 1)
+        steps = np.array([tree["step"][which] for tree in trees])
+        return {
+            "parent": np.array([tree["parent"][which] for tree in trees], np.int64).reshape(cuts),
+            "column": np.array([tree["column"][which] for tree in trees], np.int64).reshape(cuts),
+            "threshold": np.array([tree["threshold"][which] for tree in trees]).reshape(cuts),
+            "step": steps.reshape(-1, _LEAVES, self.p.shape[2]),
+        }

@@ -90,7 +90,7 @@ def fitted_bases(
         return first, [], changed, confidence_within(changed.confidence[:, None])
     state, changed = fitted_boosting(calibration, progress)
     first = state["base"]
-    if len(state["root"]):
+    if len(state["step"]):
         label, n = BoostingRecalibration.label, len(calibration)
         first = BoostingRecalibration.restored({}, state, label=label, n_rows=n)
     logistic = LogisticRecalibration().fit(sample(changed))

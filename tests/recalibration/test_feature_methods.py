@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeRegressor
 
 from lore_core import Dataset, InputError, PlattScaling, SmoothLoRe, negative_log_likelihood
 from lore_core.recalibration import (
@@ -14,7 +13,7 @@ from lore_core.recalibration import (
     boosting,
     load_recalibrator,
 )
-from lore_core.recalibration.boosting import as_codes, cuts_of, joined, sum_of_trees
+from lore_core.recalibration.boosting import GrowingTrees, cuts_of, sum_of_trees
 from lore_core.recalibration.dataset_rows import parts
 from lore_core.recalibration.logistic import LogisticProblem
 
@@ -114,42 +113,65 @@ def test_it_needs_the_features_of_the_fit(method):
         fitted.recalibrate(fewer)
 
 
-def test_trees_are_scikit_learns():
-    """Cut at codes and applied to values, by another's own predictions of the codes."""
-    rng = np.random.default_rng(0)
-    fitted, new = (rng.normal(size=(n, 3)) for n in (500, 2000))
-    # A column of few values, and one of a single value.
-    fitted[:, 1], new[:, 1] = rng.integers(0, 4, 500), rng.integers(-1, 6, 2000)
-    fitted[:, 2] = new[:, 2] = 3.0
-    cuts = [cuts_of(column) for column in fitted.T]
-    assert [len(cut) for cut in cuts] == [63, 3, 0]
-    assert not np.isin(np.concatenate(cuts), fitted).any()
-    values = (fitted[:, 0] * fitted[:, 1])[:, None] + rng.normal(size=(500, 4))
-    trees = [
-        DecisionTreeRegressor(max_leaf_nodes=n, random_state=n).fit(as_codes(fitted, cuts), values)
-        for n in (2, 5, 30)
-    ]
-    together = joined(trees, [tree.tree_.value[:, :, 0] for tree in trees], cuts, 4)
-    expected = sum(tree.predict(as_codes(new, cuts)) for tree in trees)
-    np.testing.assert_allclose(sum_of_trees(together, new), expected, atol=1e-12)
-    one = np.array([sum_of_trees(together, row[None])[0] for row in new[:50]])
-    assert np.array_equal(one, sum_of_trees(together, new[:50]))
+def grown(data, n_trees, w=None):
+    growing = GrowingTrees.of(data, data.features, np.ones((1, len(data))) if w is None else w)
+    for _ in range(n_trees):
+        growing.add()
+    return growing
 
 
-def test_a_stump_by_hand():
+def test_a_tree_by_hand():
     """One feature that is 0 or 1, two classes of p = 1/2: two leaves, two Newton steps."""
     side = np.repeat([0.0, 1.0], 60)
     labels = 1 - np.concatenate([np.arange(60) < 45, np.arange(60) < 15])
-    data = Dataset(np.full((120, 2), 0.5), labels, features=side[:, None])
-    growing = boosting.GrowingTrees.of(data, data.features)
-    growing.add()
-    made = joined(growing.trees, growing.steps, growing.cuts, 2)
+    made = grown(Dataset(np.full((120, 2), 0.5), labels, features=side[:, None]), 1).sum(0, 1)
     # A leaf of 45 rows of class 0 and 15 of class 1: Σ (y − p) = 22.5 − 7.5, Σ p (1 − p) + 1 = 16;
     # both classes move, so each by half (1 − 1/K).
     step = 0.2 * 0.5 * 15 / 16
     seen = np.column_stack([np.zeros((2, 2)), [0.0, 1.0]])
     np.testing.assert_allclose(sum_of_trees(made, seen), [[step, -step], [-step, step]])
-    assert made["threshold"][0] == 0.5
+    assert set(made["threshold"].ravel()) == {0.5, np.finfo(float).max}
+
+
+def test_cuts_are_the_best_and_leaves_newton_steps_of_weighted_rows():
+    """Every cut of two classes by trying all, and every leaf by its sums."""
+    rng = np.random.default_rng(7)
+    x, p = rng.normal(size=(400, 2)).round(1), rng.uniform(0.1, 0.9, 400)
+    x[:, 1] = np.floor(x[:, 1])
+    labels = (rng.random(400) < np.where(x[:, 0] > 0, p, p * (x[:, 1] < 0.5))).astype(int)
+    w = rng.lognormal(size=400)
+    data = Dataset(np.column_stack([1 - p, p]), labels, features=x)
+    made = grown(data, 1, w[None]).sum(0, 1)
+    columns = np.column_stack([np.log(data.probabilities), x])
+    cuts = [cuts_of(values) for values in columns.T]
+    assert [len(of) for of in cuts[:2]] == [63, 63]
+    assert not np.isin(cuts[2], x[:, 0]).any()
+    np.testing.assert_array_equal(cuts[3], np.unique(x[:, 1])[:-1] + 0.5)
+    slope, bend = w * (labels - p), w * p * (1 - p)
+
+    def gain(above, here):
+        sides = (above & here, ~above & here)
+        after = sum(slope[side].sum() ** 2 / bend[side].sum() for side in sides if side.any())
+        enough = min(side.sum() for side in sides) >= 20
+        return enough * (after - slope[here].sum() ** 2 / bend[here].sum())
+
+    leaf = np.zeros(400, dtype=int)
+    tree = zip(*(made[part][0] for part in ("parent", "column", "threshold")), strict=True)
+    for number, (parent, column, threshold) in enumerate(tree, start=1):
+        tried = [
+            gain(values > cut, leaf == one)
+            for one in range(number)
+            for values, of in zip(columns.T, cuts, strict=True)
+            for cut in of
+        ]
+        above, here = columns[:, column] > threshold, leaf == parent
+        assert gain(above, here) == pytest.approx(max(tried))
+        leaf[above & here] = number
+    for one in range(8):
+        expected = 0.2 * 0.5 * slope[leaf == one].sum() / (bend[leaf == one].sum() + 1)
+        np.testing.assert_allclose(made["step"][0, one], [-expected, expected], atol=1e-12)
+    many = sum_of_trees(made, np.tile(columns, (100, 1)))  # more than are summed at once
+    np.testing.assert_array_equal(many, made["step"][0, np.tile(leaf, 100)])
 
 
 def test_trees_find_what_is_wrong_in_one_place_or_say_that_nothing_is():
@@ -185,22 +207,23 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
     """Also where the only rows of a class are left out; and a file gives the same numbers."""
     data, new = weak_rows(1200, 1), weak_rows(400, 2)
     method = BoostingRecalibration().fit(data)
-    n_trees = len(method.root_)
-    assert n_trees > 5
+    assert len(method.step_) > 5
     assert nll(method.recalibrate(new)) < nll(MatrixScaling().fit(data).recalibrate(new)) - 0.2
     again = load_recalibrator(method.to_bytes()).recalibrate(new).probabilities
     assert np.array_equal(again, method.recalibrate(new).probabilities)
     fold = np.where(data.labels == 4, 2, parts(data))
-    number, vectors = boosting.chosen_number(data, data.features, fold, None)
+    knows = np.array([*(fold != one for one in range(5)), np.ones(len(data))], dtype=float)
+    growing = grown(data, 0, knows)
+    number, vectors = boosting.chosen_number(growing, fold, None, None)
     here = fold == 2
-    growing = boosting.GrowingTrees.of(data.rows(~here), data.features[~here])
-    logs = np.log(data.probabilities[here])
-    codes = as_codes(np.column_stack([logs, data.features[here]]), growing.cuts)
-    for _ in range(number):
-        tree, step = growing.add()
-        logs += step[tree.apply(codes)]
-    expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    columns = np.column_stack([np.log(data.probabilities), data.features])[here]
+    added = np.exp(sum_of_trees(growing.sum(2, number), columns)) * data.probabilities[here]
+    expected = added / added.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(vectors[here], expected, atol=1e-12)
+    # Labels of rows that a sum is not to know change nothing of it.
+    other = dataclasses.replace(data, labels=np.where(here, 0, data.labels))
+    again = grown(other, number, knows).sum(2, number)["step"]
+    np.testing.assert_allclose(again, growing.sum(2, number)["step"], atol=1e-12)
     method = BoostingRecalibration(n_trees=40).fit(data)
     assert abs(method.step_).max() <= 0.2 * 4
 
@@ -208,7 +231,7 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
 def test_smooth_lore_boosts_a_weak_model_and_leaves_a_network_alone():
     weak = weak_rows(1200, 3)
     assert isinstance(SmoothLoRe().fit(weak, weak.features[:, :2]).first_, BoostingRecalibration)
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(5)
     x = rng.normal(size=(1200, 6))
     logits = x @ rng.normal(size=(6, 3))
     labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
@@ -219,22 +242,3 @@ def test_smooth_lore_boosts_a_weak_model_and_leaves_a_network_alone():
     alone = MatrixScaling().fit(network)
     assert np.array_equal(first.rest_, alone.rest_)
     assert np.array_equal(first.diagonal_, alone.diagonal_)
-
-
-def test_leaves_of_weighted_rows():
-    data = rows_in_a_square(300, 6)
-    w = np.random.default_rng(7).lognormal(size=300)
-    w /= w.mean()
-    growing = boosting.GrowingTrees.of(dataclasses.replace(data, weights=w), data.features)
-    tree, step = growing.add()
-    leaf, p = tree.apply(growing.codes), data.probabilities
-    assert len(set(leaf)) > 3
-    for one in set(leaf):
-        for k in range(3):
-            top, bottom = 0.0, 1.0
-            for i in np.flatnonzero(leaf == one):
-                top += w[i] * ((data.labels[i] == k) - p[i, k])
-                bottom += w[i] * p[i, k] * (1 - p[i, k])
-            expected = np.clip(2 / 3 * top / bottom, -4, 4)
-            assert step[one, k] == pytest.approx(0.2 * expected)
-    np.testing.assert_allclose(growing.logs - np.log(p), step[leaf], atol=1e-12)
