@@ -1,8 +1,12 @@
 """The page's pictures: drawn by lore_core.figures, saved by the project's own export."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import lore_core as lore
 from benchmarks.paper import published as pub
@@ -72,8 +76,30 @@ def map_curves(results: Sequence[RunResult]) -> dict[str, lore.BandwidthCurve]:
     return {name: _joined([result.maps[name] for result in results]) for name in results[0].maps}
 
 
+def mean_bandwidth_curve(curves: Sequence[lore.BandwidthCurve]) -> lore.BandwidthCurve:
+    """Mean of the curves of many runs, value by value without NaN (Luo et al. 2022, appendix B).
+
+    Its bounds are one standard deviation (the population's) away. Raises InputError if there is no
+    curve, or ``gamma`` differs.
+    """
+    if not curves or any(not np.array_equal(curve.gamma, curves[0].gamma) for curve in curves):
+        raise lore.InputError("'curves' must hold one curve or more, all of the same 'gamma'.")
+    values: dict[str, Any] = {"gamma": curves[0].gamma, "n_runs": len(curves)}
+    bounds: dict[Any, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    for name in (item.name for item in fields(lore.BandwidthCurve)):
+        if name not in (*values, "bounds"):
+            known = np.ma.masked_invalid(np.stack([getattr(curve, name) for curve in curves]))
+            mean, sd = (
+                np.ma.filled(of, np.nan)[()] for of in (known.mean(axis=0), known.std(axis=0))
+            )
+            values[name] = mean
+            if name in ("mlce", "mlce_supported", "alce"):
+                bounds[name] = np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0)
+    return lore.BandwidthCurve(**values, bounds=bounds)
+
+
 def _joined(curves: Sequence[lore.BandwidthCurve]) -> lore.BandwidthCurve:
-    return curves[0] if len(curves) == 1 else lore.metrics.mean_bandwidth_curve(curves)
+    return curves[0] if len(curves) == 1 else mean_bandwidth_curve(curves)
 
 
 def curve_chart(

@@ -5,7 +5,6 @@ from .bandwidth import (
     BandwidthSuggestion as BandwidthSuggestion,
     bandwidth_curve as bandwidth_curve,
     default_gammas as default_gammas,
-    mean_bandwidth_curve as mean_bandwidth_curve,
     suggest_bandwidth as suggest_bandwidth,
 )
 from .catalogue import CATALOGUE as CATALOGUE

@@ -1,9 +1,7 @@
 """Local errors as the bandwidth γ grows, and the γ and bins that predict calibration rows best."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,28 +120,6 @@ def bandwidth_curve(
             float(np.abs(table.gap[large]).max()) if large.any() else float("nan")
         ),
     )
-
-
-def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthCurve:
-    """Mean of the curves of many runs, value by value without NaN (Luo et al. 2022, appendix B).
-
-    Its bounds are one standard deviation (the population's) away. Raises InputError if there is no
-    curve, or ``gamma`` differs.
-    """
-    if not curves or any(not np.array_equal(curve.gamma, curves[0].gamma) for curve in curves):
-        raise InputError("'curves' must hold one curve or more, all of the same 'gamma'.")
-    values: dict[str, Any] = {"gamma": curves[0].gamma, "n_runs": len(curves)}
-    bounds: dict[Any, tuple[Floats, Floats]] = {}
-    for name in (item.name for item in dataclasses.fields(BandwidthCurve)):
-        if name not in (*values, "bounds"):
-            known = np.ma.masked_invalid(np.stack([getattr(curve, name) for curve in curves]))
-            mean, sd = (
-                np.ma.filled(of, np.nan)[()] for of in (known.mean(axis=0), known.std(axis=0))
-            )
-            values[name] = mean
-            if name in ("mlce", "mlce_supported", "alce"):
-                bounds[name] = np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0)
-    return BandwidthCurve(**values, bounds=bounds)
 
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.paper.pictures import mean_bandwidth_curve
 from lore_core import bandwidth_curve, null_band, reliability_table, suggest_bandwidth
 from lore_core.figures import bandwidth_figure, cdf_figure, reliability_figure, suggestion_figure
 from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, escape, rgba
-from lore_core.metrics import mean_bandwidth_curve
 
 
 class TestBandwidth:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.metrics import mean_bandwidth_curve
+from benchmarks.paper.pictures import mean_bandwidth_curve
 
 
 def test_curve_is_each_bandwidth_on_its_own(sample):
