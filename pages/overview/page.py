@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import describe_maximum
 from lore_core.comparison.tables import metric_table
+from lore_core.data.dataset import ALL_CLASSES
 from lore_core.data.number_text import unbroken
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
@@ -15,11 +16,10 @@ from lore_core.view.methods import remaining_of
 from pages.shared import compute
 from pages.shared.cells import show_tile
 from pages.shared.charts import csv_button, diagram_choice, end_page, next_step, show_reliability
-from pages.shared.controls import asks_for_vector, show_tabs, view_controls
+from pages.shared.controls import show_tabs, view_controls
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
-from pages.shared.session import current
 from pages.shared.subgroups import choose_subgroup, is_searched, show_card, small_map
 from pages.shared.tasks import await_result, is_ready
 from pages.shared.vector import show_vector_overview
@@ -41,9 +41,8 @@ settings = question(
     "Overall, in subgroups, and after the best global recalibration, all on the evaluation rows.",
 )
 hear(_MAP)
-whole = asks_for_vector(current().dataset)
 view = view_controls(settings, shows_vector=True)
-if whole:
+if view.target == ALL_CLASSES:
     show_vector_overview(view)
     end_page("pages/landscape/page.py", "where is it wrong? Landscape")
 searched = is_searched(view)

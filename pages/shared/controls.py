@@ -276,16 +276,6 @@ def say_vector_is_elsewhere() -> None:
         st.caption("The whole vector is on Overview; here the target is the top label.")
 
 
-def asks_for_vector(dataset: Dataset) -> bool:
-    """Whether the target is every class at once, where the data hold whole vectors."""
-    # (Before the control is drawn only the link knows.)
-    asked = st.session_state.get("target", st.query_params.get("target")) == WHOLE_VECTOR
-    why_not = _why_no_vector(dataset)
-    if asked and why_not:
-        st.info(why_not, icon=":material/info:")
-    return asked and not why_not
-
-
 def settings_menu(container: DeltaGenerator) -> tuple[DeltaGenerator, DeltaGenerator]:
     """Fold the settings all pages share into the header; return where they stand."""
     note_changes()
