@@ -318,11 +318,11 @@ class ModelComparison:
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each metric and each subgroup: both values, and the second − first."""
-        first, second = self.names
+        values = {GAP: self.gaps, **{str(name): of for name, of in self.measured.table.items()}}
         rows = [
-            {"what": name, "kind": "metric", "first": values[first], "second": values[second]}
+            {"what": name, "kind": "metric", "first": first, "second": second}
             | {end: self.differences[end].get(name) for end in _ENDS}
-            for name, values in self.values.items()
+            for name, (first, second) in values.items()
         ]
         rows += [
             {
@@ -358,12 +358,6 @@ class ModelComparison:
             change = unit.estimate_text(row["difference"], *ends, signed=True)
             lines.append((name, *values, change))
         return {name: list(column) for name, *column in zip(*lines, strict=True)}
-
-    @property
-    def values(self) -> dict[str, dict[str, float]]:
-        """Both models' values by metric, the mean gap first."""
-        values = {str(name): dict(column) for name, column in self.measured.table.items()}
-        return {GAP: dict(zip(self.names, self.gaps, strict=True)), **values}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers."""

@@ -152,7 +152,7 @@ view = view.with_(
 found = compute.models(view, pair.second)
 views = dict(zip(found.names, (view, view.with_(dataset=pair.second)), strict=True))
 with st.container(key="main_answer"):
-    conclude(st.container(), Conclusion(found.sentence, is_significant=found.is_significant))
+    conclude(st.container(), Conclusion(found.sentence))
 rows: Mask = np.ones(len(view.evaluation), dtype=bool)
 if view.is_local and planar_maps(view.dataset):
     with st.container(key="main_picture"):
