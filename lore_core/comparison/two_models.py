@@ -318,7 +318,7 @@ class ModelComparison:
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each metric and each subgroup: both values, and the second − first."""
-        values = {GAP: self.gaps, **{str(name): of for name, of in self.measured.table.items()}}
+        values = {GAP: self.gaps, **self.measured.table.T.apply(tuple, axis=1)}
         rows = [
             {"what": name, "kind": "metric", "first": first, "second": second}
             | {end: self.differences[end].get(name) for end in _ENDS}

@@ -1,6 +1,7 @@
 """The maps of two models and of what changed, which move together."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,7 +17,7 @@ from lore_core.regions import Field
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.landscape import region
-from pages.landscape.picture import FieldParts, map_rows, rows_of
+from pages.landscape.picture import FieldParts, map_rows, rows_of, take_gamma
 from pages.shared import compute
 from pages.shared.charts import chart_line
 from pages.shared.controls import GAMMAS
@@ -106,14 +107,6 @@ def _show(
         selection=picture.lasso,
     )
 
-    def take_gamma(wanted: float) -> None:
-        if wanted in GAMMAS:
-            st.session_state["gamma"] = float(wanted)
-
-    live_landscape(
-        live,
-        key,
-        gamma=take_gamma,
-        selection=lambda drawn: region.take_selection(drawn, scene.axes),
-    )
+    take = partial(region.take_selection, map_name=scene.axes)
+    live_landscape(live, key, gamma=take_gamma, selection=take)
     chart_line(picture, key, narrow=True, as_seen=map_as_seen(picture, live.map_key))

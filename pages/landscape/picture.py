@@ -430,6 +430,12 @@ def _standing_out(
     return picture
 
 
+def take_gamma(wanted: float) -> None:
+    """Take the bandwidth to which a map's slider was moved."""
+    if wanted in GAMMAS:
+        st.session_state["gamma"] = float(wanted)
+
+
 def _show_map(
     scene: Scene,
     picture: LandscapePicture,
@@ -462,10 +468,6 @@ def _show_map(
         address=map_rows(scene, rows_key, fields).address,
         **shown,
     )
-
-    def take_gamma(wanted: float) -> None:
-        if wanted in GAMMAS:
-            st.session_state["gamma"] = float(wanted)
 
     def take_place(number: float) -> None:
         if search is not None:
