@@ -21,7 +21,6 @@ from lore_core.data.errors import InputError
 from lore_core.data.number_text import HUNDREDTHS, POINTS
 from lore_core.metrics.catalogue import CATALOGUE, CURVES
 from lore_core.metrics.metric import Metric
-from lore_core.metrics.proper_scores import clip_note
 
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
@@ -49,6 +48,7 @@ def metrics(given: ViewOptions, *, top: int, draws: int | None, progress: Progre
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
     come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
+    from lore_core.metrics.proper_scores import clip_note
     from lore_core.metrics.tables import metric_columns
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +16,9 @@ from lore_core.cli.output import Progress as Shown, note
 from lore_core.data.defaults import ALL_CLASSES, CALIBRATION, GAMMA
 from lore_core.data.errors import InputError, as_path, check_choice
 from lore_core.data.progress import Progress, part_of
-from lore_core.reading.raw_file import PACKED_STARTS, RawFile
+
+if TYPE_CHECKING:
+    from lore_core.reading.raw_file import RawFile
 
 #: Most rows that are compared with every other, exactly.
 EXACT_ROWS = 2_000_000
@@ -117,6 +120,8 @@ def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
 
 def _standard_input() -> RawFile:
     """Return what comes by a pipe: CSV, JSON Lines or any binary format, compressed or not."""
+    from lore_core.reading.raw_file import PACKED_STARTS, RawFile
+
     content = sys.stdin.buffer.read()
     packed = (end for end, start in PACKED_STARTS.items() if content.startswith(start))
     return RawFile(f"stdin{next(packed, '')}", content)

@@ -126,11 +126,6 @@ def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys
     run("watch", saved, "--draws", 39, "-o", table, "-o", tmp_path / "days.html")
     assert "How the errors move" in (tmp_path / "days.html").read_text()
     assert list(pd.read_csv(table)["rows"]) == [1500, 1500, 1500]
-    drawn = tmp_path / "drawn"
-    run("figures", saved, "--format", "svg", "-o", drawn)
-    charts = {"batches", "change", "landscape_before", "landscape_after", "before_and_after"}
-    assert charts == {path.stem for path in drawn.glob("*.svg")}
-    assert "day-10 minus 2 batches before it" in (drawn / "captions.md").read_text()
     refuses("no plan", "watch", tmp_path / "nothing")
 
 
