@@ -19,7 +19,7 @@ _NOISE, _SHARPER = 0.5, 1.3
 _NAMES = ("old", "new")
 _SAID = ("any", "overall", "subgroup")
 #: Pairs a line.
-_EQUAL, _OPPOSITE, _CHANGED = 100, 50, 25
+_EQUAL, _OPPOSITE, _CHANGED = 250, 100, 50
 
 
 class Runs(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -16,9 +16,6 @@ from lore_core.cli.output import Progress as Shown, note
 from lore_core.data.defaults import ALL_CLASSES, CALIBRATION, GAMMA
 from lore_core.data.errors import InputError, as_path, check_choice
 from lore_core.data.progress import Progress, part_of
-
-if TYPE_CHECKING:
-    from lore_core.reading.raw_file import RawFile
 
 #: Most rows that are compared with every other, exactly.
 EXACT_ROWS = 2_000_000
@@ -118,7 +115,7 @@ def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
     return load_data(data, given.columns, isolate=given.isolate)
 
 
-def _standard_input() -> RawFile:
+def _standard_input() -> Any:
     """Return what comes by a pipe: CSV, JSON Lines or any binary format, compressed or not."""
     from lore_core.reading.raw_file import PACKED_STARTS, RawFile
 
