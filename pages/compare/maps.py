@@ -27,6 +27,7 @@ from pages.shared.maps import plane_of
 from pages.shared.subgroups import color_limit
 
 KEYS = ("compare_old", "compare_new", "compare_change")
+_HOW = "Red: overconfident; blue: underconfident. Blank: too few neighbours."
 _HOW_CHANGE = (
     "Red: the new model is more overconfident there, or less underconfident; blue: the reverse."
 )
@@ -53,7 +54,7 @@ def show_maps(views: dict[str, View], found: ModelComparison) -> Mask | None:
     limit = max(map(color_limit, scenes))
     points = scenes[0].points
     pictures = [
-        landscape_figure(field, points, limit=limit, title=title, **look)
+        replace(landscape_figure(field, points, limit=limit, title=title, **look), how_to_read=_HOW)
         for field, title in zip(fields, views, strict=True)
     ]
     change = fields[1].less(fields[0])

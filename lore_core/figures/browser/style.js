@@ -57,6 +57,8 @@ const STYLE = `
 .lore .tools button[aria-pressed=true] { background: var(--accent); color: var(--paper); }
 .lore .tools svg { width: 16px; height: 16px; vertical-align: middle; fill: none;
   stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; }
+@container (max-width: 300px) { .lore .tools { flex-direction: row; }
+  .lore .tools button { width: 22px; height: 22px; } }
 .lore .hover { position: absolute; z-index: 2; max-width: 260px; padding: 6px 9px; font-size: 12px;
   border-radius: 6px; border: 1px solid var(--line); background: var(--paper); color: var(--ink);
   box-shadow: 0 2px 10px rgb(0 0 0 / 18%); pointer-events: none; overflow-wrap: anywhere; }
