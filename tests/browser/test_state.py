@@ -37,6 +37,8 @@ def test_a_deep_link_its_settings_on_other_pages_and_the_way_back(open_app, serv
     expect(app.page.get_by_role("link", name=re.compile("^Next: "))).to_be_visible()  # its end
     app.settle()
     app.page.go_back()
+    if not app.path:  # on a busy machine the page, and the page with its data, are two steps
+        app.page.go_back()
     app.sees("Where is the confidence wrong?")
     assert app.path == "landscape"
 
