@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lore_core.comparison.two_models import ChangedSubgroup, ModelComparison, compare_models
 from lore_core.data.dataset import Dataset
 
-#: How far models of one law are apart, in log-odds, and by what factor both are too sure.
+#: How far models of one law are apart, in log-odds, and by what factor both are overconfident.
 _NOISE, _SHARPER = 0.5, 1.3
 _NAMES = ("old", "new")
 _SAID = ("any", "overall", "subgroup")
@@ -31,7 +31,7 @@ class Runs(Protocol):
 
 
 def _pair(name: str, n: int | None, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
-    """Draw true classes, and two models that are wrong by one law: both too sure, with noise."""
+    """Draw true classes, and two noisy models, overconfident by one law."""
     given = geometry(name, n)
     truth = given.dataset.probabilities
     labels = drawn_classes(truth, rng)
@@ -64,8 +64,8 @@ def _worse(
 def _said(found: ModelComparison) -> dict[str, float]:
     """Whether anything is said to be better or worse, by what."""
     changed = found.of_kind("new", "worse", "fixed", "better")
-    said = found.is_significant, bool(found.verdict), bool(changed)
-    return dict(zip(_SAID, map(float, said), strict=True))
+    findings = found.is_significant, bool(found.verdict), bool(changed)
+    return dict(zip(_SAID, map(float, findings), strict=True))
 
 
 def equal_pair(seed: int, name: str, n: int | None) -> dict[str, float]:

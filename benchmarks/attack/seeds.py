@@ -119,8 +119,8 @@ def _logs(lists: pd.DataFrame) -> tuple[bytes, bytes, bytes]:
         means = [{"name": {"name": name, "split": "test"}, "mean": mean} for name, mean in known]
         stats.append({"instance_id": f"id{k}", "stats": means})
         content = {"content": [{"token": "x", "logprob": float(np.log(max(p)))}]}
-        said = {"message": {"content": names[p.index(max(p))]}, "logprobs": content}
-        chats.append({"label": label, "response": {"body": {"choices": [said]}}})
+        choice = {"message": {"content": names[p.index(max(p))]}, "logprobs": content}
+        chats.append({"label": label, "response": {"body": {"choices": [choice]}}})
     lines = ("\n".join(map(json.dumps, rows)).encode() for rows in (shares, chats))
     return next(lines), json.dumps(stats).encode(), next(lines)
 

@@ -127,10 +127,11 @@ def _models(
 
     # (Nothing is fitted: without a split every row is evaluated.)
     view = source.open_view(replace(given, calibration_share=0.0), part_of(progress, 0.0, 0.3))
-    found = {}
-    for typed in against:
+    found, share = {}, 0.7 / len(against)
+    for number, typed in enumerate(against):
+        part = part_of(progress, 0.3 + share * number, 0.3 + share * (number + 1))
         other = source.load_other(typed, given)
-        found[typed] = views.methods.models_of(view, other, by=by, progress=progress)
+        found[typed] = views.methods.models_of(view, other, by=by, progress=part)
     tables = [item.frame().assign(against=typed) for typed, item in found.items()]
     content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
     text = [(item.sentence, text_table(item.texts), f"{item.how}.") for item in found.values()]

@@ -147,7 +147,7 @@ _VIEW = (
         default="top-label",
         metavar="CLASS",
         help="What is calibrated: the predicted class, one class by its name, or with all every "
-        "class at once (metrics and landscape).",
+        "class at once (metrics).",
     ),
     click.option(
         "--calibration-share",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -157,7 +156,7 @@ def report(
             if not isinstance(view, View):
                 raise InputError("'--against' needs rows that fit into memory.")
             other = load_other(against, given)
-            models = models_of(view, other, by=by)
+            models = models_of(view, other, by=by, progress=progress)
         columns = [f"--column={item}" for item in given.columns]
         share = ("--calibration-share", repr(given.calibration_share))
         again = (*columns, *share, "--seed", str(given.seed), *option_words(known))
@@ -168,5 +167,5 @@ def report(
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")
-    start = place / "index.html" if place.is_dir() else f"index.html of {os.fspath(place)}"
+    start = place / "index.html" if place.is_dir() else f"index.html of {place}"
     say(f"Open {start} in a browser.")

@@ -51,15 +51,15 @@ def test_a_curve_of_sums(run, parts, tmp_path):
 
 def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
-    said = run("metrics", parts, "--draws", 39)
-    assert "guaranteed" in said
-    assert "sums over" in said
-    said = run("metrics", parts, "--map", "none", "--draws", 0)
-    assert "ECE" in said
-    assert "guaranteed" not in said
+    output = run("metrics", parts, "--draws", 39)
+    assert "guaranteed" in output
+    assert "sums over" in output
+    output = run("metrics", parts, "--map", "none", "--draws", 0)
+    assert "ECE" in output
+    assert "guaranteed" not in output
     table = tmp_path / "map.csv"
-    said = run("landscape", parts, "--bins", 3, "--gamma", 1, "--bin", "worst", "-o", table)
-    assert "no more than" in said
+    output = run("landscape", parts, "--bins", 3, "--gamma", 1, "--bin", "worst", "-o", table)
+    assert "no more than" in output
     numbers = pd.read_csv(table)
     assert (numbers["at_least"] <= numbers["signed_error"]).all()
     assert (numbers["signed_error"] <= numbers["at_most"]).all()
@@ -71,8 +71,8 @@ def test_of_many_files_a_sample_is_fitted_on(run, parts, tmp_path, monkeypatch):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     fit = ("--fit", parts, "--fit-rows", 100, "--method", "temperature")
     drawn = "lore: fitted on 100 of 800 rows, drawn uniformly at random.\n"
-    said = run("recalibrate", *fit, "--save", tmp_path / "m.lore", error=drawn)
-    assert "fitted on 100 calibration rows" in said
+    output = run("recalibrate", *fit, "--save", tmp_path / "m.lore", error=drawn)
+    assert "fitted on 100 calibration rows" in output
 
 
 def test_a_report_of_sums(run, parts, tmp_path, monkeypatch, refuses):

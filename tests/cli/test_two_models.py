@@ -27,11 +27,11 @@ def models(tmp_path_factory):
 
 def test_compare_and_report(run, run_json, models, tmp_path, refuses):
     old, new, table = models / "old.npz", models / "new.npz", tmp_path / "changes.csv"
-    said = run("compare", old, "--against", new, "--map", "pca-2", "-o", table)
+    output = run("compare", old, "--against", new, "--map", "pca-2", "-o", table)
     expected = lore.compare_models(lore.load(old), lore.load(new), np.zeros((2000, 2)))
-    assert said.startswith(expected.sentence)
-    assert "\nnew: gap of rows with part a, points " in said
-    assert "\n2,000 rows, matched by their position.\n" in said
+    assert output.startswith(expected.sentence)
+    assert "\nnew: gap of rows with part a, points " in output
+    assert "\n2,000 rows, matched by their position.\n" in output
     numbers = pd.read_csv(table).set_index("what")
     assert numbers["difference"]["NLL"] == pytest.approx(expected.differences["difference"]["NLL"])
     # Several models one after the other, a pair of files, and rows by their name.

@@ -22,7 +22,7 @@ def old(made):
 
 @pytest.fixture
 def new(old):
-    """Far too sure of some rows, and otherwise the same."""
+    """Far overconfident on some rows, and otherwise the same."""
     p = old.probabilities.copy()
     rows = old.features[:, 1] > 1
     p[rows] = np.where(p[rows] > 0.5, 0.99, 0.01)

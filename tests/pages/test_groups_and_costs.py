@@ -123,5 +123,5 @@ def test_recalibrate_or_retrain_is_the_librarys_sentence_of_the_rows_chosen(open
     for rows in ([], [inside]):
         if rows:
             page.set("decide_by", "site").set("decide_group", "b")
-        said = conclude_retraining(known.losses(*rows)).sentence
-        assert said.split(";")[0] in page.plain
+        sentence = conclude_retraining(known.losses(*rows)).sentence
+        assert sentence.split(";")[0] in page.plain

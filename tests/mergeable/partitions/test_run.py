@@ -54,11 +54,11 @@ def test_processes_make_no_difference(files, tmp_path, watched_part):
 
 
 def test_machines_share_a_directory(files, tmp_path):
-    parts, kept = partitions_of(files), tmp_path / "sums"
+    parts, directory = partitions_of(files), tmp_path / "sums"
     plan = make_plan(parts)
     for some in (parts[:1], parts[1:]):
-        sum_files(some, plan, directory=kept)
-    run = sum_files(parts, Plan.load(kept / "plan.npz"), directory=kept)
+        sum_files(some, plan, directory=directory)
+    run = sum_files(parts, Plan.load(directory / "plan.npz"), directory=directory)
     assert (run.n_kept, run.n_summed) == (3, 0)
     assert run.sums.digest == sum_files(parts, plan).sums.digest
 
@@ -66,24 +66,24 @@ def test_machines_share_a_directory(files, tmp_path):
 def test_a_run_that_was_stopped_goes_on(files, tmp_path):
     parts = partitions_of(files)
     plan = make_plan(parts, binning="equal-mass", n_bins=4)
-    kept = tmp_path / "sums"
+    directory = tmp_path / "sums"
 
     def stop(share, message):
         if message.startswith("400 "):
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        sum_files(parts, plan, directory=kept, progress=stop)
-    again = Plan.load(kept / "plan.npz")
+        sum_files(parts, plan, directory=directory, progress=stop)
+    again = Plan.load(directory / "plan.npz")
     assert again.digest == plan.digest
-    run = sum_files(parts, again, directory=kept)
+    run = sum_files(parts, again, directory=directory)
     assert run.n_kept >= 1
     assert run.sums.digest == sum_files(parts, plan).sums.digest
-    first = next(path for path in kept.iterdir() if path.name != "plan.npz")
+    first = next(path for path in directory.iterdir() if path.name != "plan.npz")
     first.write_bytes(first.read_bytes()[:-100])
-    assert sum_files(parts, again, directory=kept).n_kept == 2
+    assert sum_files(parts, again, directory=directory).n_kept == 2
     pd.read_parquet(files[0]).iloc[:-1].to_parquet(files[0])
-    run = sum_files(partitions_of(files), again, directory=kept)
+    run = sum_files(partitions_of(files), again, directory=directory)
     assert (run.n_kept, run.sums.n_rows) == (2, 1199)
 
 
