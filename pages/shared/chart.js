@@ -154,9 +154,11 @@ export default async ({ data, parentElement: root, setTriggerValue }) => {
   }
   const chart = charts.get(root);
   chart.pick = (number) => setTriggerValue("picked", number);
+  const turn = chart.turn + 1;
   await chart.show(JSON.parse(new TextDecoder().decode(data)));
   return () => {
-    if (!charts.delete(root)) return;
+    // Streamlit also ends a call that a later one for the same element has overtaken.
+    if (chart.turn !== turn || !charts.delete(root)) return;
     giveUp(name);
     left.set(name, { chart, waiting: setTimeout(giveUp, MOMENT, name) });
   };

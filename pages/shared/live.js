@@ -44,9 +44,11 @@ export default async ({ data, parentElement: root, setStateValue, setTriggerValu
   if (!maps.has(root)) maps.set(root, takeBack(nameOf(root), root) ?? begin(join, root));
   const shown = Object.assign(maps.get(root), { root, setStateValue, setTriggerValue });
   const name = nameOf(root);
+  const turn = (shown.turn = (shown.turn ?? 0) + 1);
   shown.joined.show(data);
   return () => {
-    if (!maps.delete(root)) return;
+    // Streamlit also ends a call that a later one for the same element has overtaken.
+    if (shown.turn !== turn || !maps.delete(root)) return;
     giveUp();
     // What is said now would reach the next page: see pages/shared/requests.py.
     shown.setStateValue = shown.setTriggerValue = () => {};

@@ -88,3 +88,28 @@ def test_zoom_and_element_stay_whatever_changes(curve):
     app.until(lambda: "ALCE against" in app.chart("curve").inner_text(), "the curve of ALCE")
     app.until(lambda: app.read("curve", ENDS) == pytest.approx(whole), "all of it")
     assert app.read("curve", height)[1] > 0
+
+
+def test_a_chart_stays_where_one_run_of_the_page_overtakes_another(curve):
+    app, ground = curve, "gd => gd._fullLayout.paper_bgcolor"
+    mode = "light" if app.read("curve", ground) == PAPER["dark"] else "dark"
+    app.page.evaluate(
+        """() => {
+            const fetched = window.fetch, held = [];
+            window.fetch = (address, options) => {
+                if (!options?.body?.includes?.('"mode"')) return fetched(address, options);
+                return new Promise(done => held.push(done)).then(() => fetched(address, options));
+            };
+            window.release = () => { window.fetch = fetched; held.forEach(done => done()); };
+            window.count = () => held.length;
+        }"""
+    )
+    app.page.emulate_media(color_scheme=mode)
+    app.until(lambda: app.page.evaluate("count()"), "the curve in other colours is asked for")
+    with app.settings() as shown:
+        shown.get_by_role("slider", name="Confidence bins").focus()
+        app.page.keyboard.press("ArrowRight")
+        app.until(lambda: app.read("curve", ground) == PAPER[mode], "the next run brings it")
+    app.page.evaluate("release()")
+    app.page.wait_for_timeout(5_000)  # charts that left the page are given up after four seconds
+    assert app.read("curve", ground) == PAPER[mode]
