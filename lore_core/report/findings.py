@@ -32,8 +32,8 @@ Comparing = Callable[[list[str], methods.Grouping | None, Progress | None], Comp
 
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MAX_GROUPS = 100
-#: Rows whose whole vectors are tested at most.
-_MAX_ROWS_OF_VECTOR = 300_000
+#: Of more rows whole vectors are not tested, and curves are of the methods drawn unasked.
+_MANY_ROWS = 300_000
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _vector(findings: Findings, progress: Progress | None) -> None:
         return
     if findings.for_figures:  # which none is of
         return
-    if len(view.evaluation) > _MAX_ROWS_OF_VECTOR:
+    if len(view.evaluation) > _MANY_ROWS:
         findings.vector_sentence = (
             "Not tested: it would be simulated for minutes on so many rows. The dashboard does so "
             "for the target “whole vector”."
@@ -270,7 +270,8 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         )
     if findings.view.is_local:
         result, known, curves = findings.comparison, findings.curve, findings.method_curves
-        shown = methods.drawn_first(result) if findings.for_figures else list(result.datasets)
+        few = findings.for_figures or len(view.evaluation) > _MANY_ROWS
+        shown = methods.drawn_first(result) if few else list(result.datasets)
         for label in shown:
             c = result.datasets[label].confidence
             same = view.target == TOP_LABEL and np.array_equal(c, view.target_rows.confidence)

@@ -34,7 +34,7 @@ ABOUT_TABLES = {
     "variables": "columns ranked by evidence that the gap differs along them",
     "recalibrators": "methods × metrics: value, unit, interval, paired difference, p, rows",
     "recalibrated_reliability": "confidence bins after each method",
-    "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
+    "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method drawn",
     "worst_group": "the worst group and the worst cells under every method",
     "groups": "every group under every method, with intervals",
     "models": "another model: both values and differences of metrics and subgroups",
