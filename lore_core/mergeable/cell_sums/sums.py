@@ -369,6 +369,5 @@ FORMS = (
     Form("Cells", Cells, _parts_of_cells, _cells_of_parts),
     Form("LocalErrorSums", LocalErrorSums, LocalErrorSums._parts, LocalErrorSums._of_parts),
 )
-_KIND = Kind(
-    "lore-local-error-sums", "sums of local errors", "LocalErrorSums.save()", FORMS, compressed=True
-)
+#: (Packing by zlib takes as long as summing, and saves a third.)
+_KIND = Kind("lore-local-error-sums", "sums of local errors", "LocalErrorSums.save()", FORMS)
