@@ -10,7 +10,8 @@ const QUIET_PACE = 1.5;
 /** Milliseconds after a key until the bandwidth is taken. */
 const PAUSE = 100;
 
-/** Build the slider; `on.move(position)` while it moves, `on.rest(number)` when it rests. */
+/** Build the slider; `on.move(position)` while it moves, `on.rest(number)` when it rests, and
+    `on.step(number)` once a key has moved it and others may follow. */
 function gammaBar(on) {
   const input = element("input", {
     type: "range", min: "0", step: "any", "aria-label": "Bandwidth γ",
@@ -73,6 +74,7 @@ function gammaBar(on) {
     event.preventDefault();
     move(Math.round(position()) + step);
     hold();
+    on.step(pending.number);
     clearTimeout(timer);
     timer = setTimeout(rest, PAUSE);
   });

@@ -30,13 +30,20 @@ function mount(root, { mode, send }) {
       preview(position);
       lead("gamma", position);
     },
+    // While a field is on its way, none is asked for that the next key may make worthless.
+    step: (number) => awaited === null && askField(scene.gammas[number]),
     rest: (number) => {
       const [before, gamma] = [scene, scene.gammas[number]];
+      askField(gamma);
       told.say("gamma", gamma, () => scene !== before);
-      // The field comes by itself; the page, which takes longer, after it.
-      if (gamma !== scene.gamma && scene.field) send("field", gamma);
     },
   });
+  /** Ask for the field of a γ, which comes by itself; the page, which takes longer, after it. */
+  function askField(gamma) {
+    if (gamma === scene.gamma || gamma === awaited || !scene.field) return;
+    awaited = gamma;
+    send("field", gamma);
+  }
   parts.box.insertBefore(bar.node, stage);
   const painter = sparing(glPainter(parts.picture) ?? canvasPainter(parts.picture));
   let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
@@ -44,6 +51,7 @@ function mount(root, { mode, send }) {
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
+  let awaited = null;
   let ghost = null;
   let places = [];
   let overlaid = [];
@@ -452,6 +460,7 @@ function mount(root, { mode, send }) {
     },
     /** Take the exact field of the bandwidth that was chosen, before the page comes. */
     setField(next) {
+      awaited = null;
       if (next?.gamma !== bar.gamma || next.gamma === scene.gamma) return;
       const { gamma, support } = next;
       field = fieldOf(next.field, next.error, { support, vivid: exact.vivid, gamma });
