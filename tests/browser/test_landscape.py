@@ -261,9 +261,14 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
 
 def test_a_key_counts_though_the_page_is_drawn_anew_at_once(app):
     app.page.evaluate("{ const soon = setTimeout; setTimeout = (f, ms) => soon(f, 16 * ms); }")
+    app.page.evaluate(
+        "{ const get = fetch; window.asked = '';"
+        " fetch = (at, how) => { asked += how?.body; return get(at, how); }; }"
+    )
     app.seen("!!(window.scene = m.scene)")
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
+    assert '"gamma":0.6' in app.page.evaluate("asked"), "no field was asked for yet"
     app.page.emulate_media(color_scheme="dark")
     app.until(lambda: app.seen("m.scene !== window.scene"), "the dark page")
     app.until_query("gamma", "0.6")
