@@ -14,14 +14,22 @@ from lore_core.regions.field import Field, Outline, SumsLandscape
 
 
 def change_picture(
-    now: SumsLandscape, change: tuple[Field, Mask], of: Watched, n_before: int, *, axes: str
+    earlier: SumsLandscape,
+    now: SumsLandscape,
+    change: tuple[Field, Mask],
+    of: Watched,
+    n_before: int,
+    *,
+    axes: str,
 ) -> LandscapePicture:
     """Draw the local error of a batch minus that of all before it, uncertain parts pale.
 
-    ``change``: of :meth:`~lore_core.regions.SumsLandscape.change_since`.
+    ``change``: of :meth:`~lore_core.regions.SumsLandscape.change_since`. The frame is that of
+    :func:`before_and_after`.
     """
     rows = f"{of.name} minus {batches_words(n_before)} before it, γ = {now.gamma:g}"
-    return change_figure(now, change, axes=axes, rows=rows, found=_boxes(of.change))
+    frame = sums_landscape_figure(earlier, axes=axes).extent
+    return change_figure(now, change, axes=axes, rows=rows, found=_boxes(of.change), frame=frame)
 
 
 def before_and_after(

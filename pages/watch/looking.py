@@ -14,14 +14,15 @@ from lore_core.dashboard.worker_pool import Request
 from lore_core.data.number_text import interval_words, p_sentence, p_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.mergeable import Batches, SummedBatches, Watched
 from lore_core.mergeable.partitions.batches import N_PLACES, place_words
 from lore_core.mergeable.partitions.run import PLAN
 from lore_core.reading.formats import SUFFIXES
-from lore_core.regions import SumsLandscape
+from lore_core.regions import Field, SumsLandscape
 from lore_core.report.batch_pictures import before_and_after, change_picture
 from pages.shared import files
-from pages.shared.charts import chart_line, show_chart
+from pages.shared.charts import chart_line
 from pages.shared.controls import choose_source
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_as_seen
@@ -152,16 +153,34 @@ def show_change(look: Look, of: Watched) -> None:
     key = ("change", look.state(look.names), of.name, look.gamma)
     change = remembered(key, lambda: now.change_since(before))
     axes = look.batches.plan.embedding.name.title
-    picture = change_picture(now, change, of, len(_before(look, of)), axes=axes)
-    on = f"{look.name} {axes}"
+    picture = change_picture(before, now, change, of, len(_before(look, of)), axes=axes)
+    more = " 1: the region that changed most." if picture.regions else ""
+    caption = f"{picture.how_to_read}{more}"
+    _show_map(look, now, picture, change[0], "watch_change", caption)
+
+
+def _show_map(
+    look: Look,
+    of: SumsLandscape,
+    picture: LandscapePicture,
+    field: Field | None,
+    key: str,
+    caption: str = "",
+) -> None:
+    """Draw a map of batches; all that are open move together."""
+    on = f"{look.name} {look.batches.plan.embedding.name.title}"
     live = LiveLandscape(
-        picture=picture, field=change[0], n_shown=now.sums.n_rows, map_key=on, gamma=look.gamma
+        picture=picture,
+        field=field,
+        n_shown=of.sums.n_rows,
+        map_key=on,
+        gamma=look.gamma,
+        link="batches",
     )
     st.markdown(f"**{plain(picture.title)}: {plain(picture.layers[0].name)}**")
-    live_landscape(live, "watch_change")
-    more = " 1: the region that changed most." if picture.regions else ""
-    words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, on)
-    chart_line(picture, "watch_change", narrow=True, caption=words, as_seen=as_seen)
+    live_landscape(live, key)
+    as_seen = map_as_seen(picture, on)
+    chart_line(picture, key, narrow=True, caption=caption, as_seen=as_seen)
 
 
 def list_changes(look: Look, of: Watched) -> None:
@@ -207,11 +226,11 @@ def show_before_and_after(look: Look, of: Watched) -> None:
         return
     axes = look.batches.plan.embedding.name.title
     pair = before_and_after(earlier, own, of, len(before), axes=axes)
-    for column, key, chart in zip(
-        st.columns(2), ("watch_before", "watch_batch_map"), pair, strict=True
-    ):
+    keys = ("watch_before", "watch_batch_map")
+    maps = zip(st.columns(2), keys, (earlier, own), pair, strict=True)
+    for column, key, landscape, picture in maps:
         with column:
-            show_chart(chart, key, narrow=True)
+            _show_map(look, landscape, picture, landscape.field, key)
     st.caption("Two maps differ by noise as well, more so where rows are few.")
 
 
