@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,8 +36,6 @@ _PARTS = 64
 _COLUMNS_A_CUT = 8
 #: Numbers that are added up at a time.
 _NUMBERS = 2**16
-#: Of a tree, cut by cut.
-_CUTS: tuple[Literal["parent", "column", "threshold"], ...] = ("parent", "column", "threshold")
 #: Of no cut: all rows are below.
 _NO_CUT = float(np.finfo(np.float64).max)
 
@@ -63,16 +61,15 @@ def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
     at_once = max(1, _NUMBERS // total.shape[1])
     for start in range(0, len(values), at_once):
         some, sums = values[start : start + at_once].T.copy(), total[start : start + at_once]
-        leaf, moved = np.empty((2, some.shape[1]), dtype=np.uint8)
-        above, within = np.empty((2, len(leaf)), dtype=bool)
-        added = np.empty_like(sums)
-        for *cuts, step in zip(*(trees[of].tolist() for of in _CUTS), trees["step"], strict=True):
-            leaf[:] = 0
+        for *cuts, step in zip(
+            trees["parent"], trees["column"], trees["threshold"], trees["step"], strict=True
+        ):
+            leaf = np.zeros(some.shape[1], dtype=np.uint8)
             for number, (parent, column, threshold) in enumerate(zip(*cuts, strict=True), start=1):
-                np.greater(some[column], threshold, out=above)
-                above &= np.equal(leaf, parent, out=within)
-                leaf += np.multiply(above, np.uint8(number - parent), out=moved)
-            sums += step.take(leaf, axis=0, out=added, mode="clip")
+                above = some[column] > threshold
+                above &= leaf == parent
+                leaf += above * np.uint8(number - parent)
+            sums += step.take(leaf, axis=0)
     return total
 
 

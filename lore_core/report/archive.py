@@ -25,9 +25,8 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
             info = zipfile.ZipInfo(name, _NO_TIME)
-            # (Packed already.)
-            stored = name.endswith(".parquet")
-            info.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            is_packed = name.endswith(".parquet")
+            info.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
             info.create_system = 3  # Unix, wherever it is made
             info.external_attr = (0o100755 if name in _EXECUTABLE else 0o100644) << 16
             archive.writestr(info, files[name], compresslevel=1)

@@ -209,11 +209,9 @@ def _subgroups(findings: Findings, progress: Progress | None) -> None:
         return
     overall = where.overall_of(findings.view)
     findings.verdict = where.verdict_of(findings.view, findings.search, overall=overall)
-    found = (
-        None if findings.verdict.level == "good" else methods.remaining_of(findings.view, progress)
-    )
-    if found is not None:
-        findings.remaining = found.sentence(overall)
+    if findings.verdict.level != "good":
+        found = methods.remaining_of(findings.view, progress)
+        findings.remaining = "" if found is None else found.sentence(overall)
     findings.compositions = where.compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
         findings.gains = methods.gains_of(findings.view)
