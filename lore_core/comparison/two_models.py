@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -234,6 +235,12 @@ class ModelComparison:
     #: Of both, parts of the squared error of the confidence: what calibrating, and what telling
     #: rows apart would change (:func:`~lore_core.metrics.without_bins.score_parts`).
     parts: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"ModelComparison({self.sentence!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.sentence)}</p>{pd.DataFrame(self.texts).to_html(index=False)}"
 
     @property
     def names(self) -> tuple[str, str]:

@@ -50,6 +50,8 @@ def test_differences_are_of_the_same_rows():
         assert row["low"] <= paired.low < paired.high <= row["high"]
         assert row["high"] - row["low"] < 2 * (paired.high - paired.low)
     assert found.gaps == pytest.approx([of.mean() for of in gaps], abs=1e-12)
+    assert found.sentence in repr(found)
+    assert found._repr_html_().count("<tr>") >= len(found.texts[""])
     frame = found.frame().set_index("what")
     assert list(frame.loc["NLL", ["first", "second"]]) == pytest.approx([of.mean() for of in nll])
     # Of one class the outcomes are the same: the gap changes with the probability alone.
