@@ -13,9 +13,11 @@ from lore_core.cli.options import SHARE, column_option, examples, number_option,
 from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
+from lore_core.embedding.result import chosen_map
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
-_MAX_PCA_DIMENSIONS = 20
+#: Dimensions of the maps of principal components that are fitted unasked.
+_PCA_DIMENSIONS = (20, 2)
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class FitOptions:
 
     data: tuple[str, ...]
     method: str
-    map_: str | None
+    maps: tuple[str, ...]
     gamma: float
     bins: int
     roles: tuple[str, ...]
@@ -61,11 +63,12 @@ class FitOptions:
 )
 @click.option(
     "--map",
-    "map_",
-    show_default="pca-20, with fewer features of as many dimensions",
+    "maps",
+    multiple=True,
+    show_default="pca-20 and pca-2, with fewer features of as many dimensions",
     metavar="MAP",
     help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
-    "with its dimensions.",
+    "with its dimensions. May be repeated: smooth and levels weigh all, lore takes the first.",
 )
 @click.option(
     "--gamma",
@@ -170,7 +173,7 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
     made = named_recalibrator(options.method, options.gamma, options.bins)
-    embedding = None
+    embedding: dict[str, lore.Embedding] | None = None
     if made.needs_embedding:
         if rows.features is None:
             raise InputError(
@@ -178,23 +181,29 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
                 "global one, such as --method temperature."
             )
         # (PCA has no more dimensions than there are rows or features.)
-        most = min(_MAX_PCA_DIMENSIONS, *rows.features.shape)
-        name = lore.embedding.MapName("pca", most)
-        if options.map_ is not None:
-            name = source.map_name(options.map_, rows.features.shape[1])
+        most = min(rows.features.shape)
+        typed = options.maps or [f"pca-{min(d, most)}" for d in _PCA_DIMENSIONS]
+        names = [source.map_name(name, rows.features.shape[1]) for name in typed]
         with Progress() as report:
-            # On these rows alone: later rows are placed by the same map.
-            embedding = lore.embedding.make_map(rows, name, progress=report)
+            # On these rows alone: later rows are placed by the same maps.
+            embedding = {
+                name.typed: lore.embedding.make_map(rows, name, progress=report) for name in names
+            }
     fitted = made.fit(rows, embedding)
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
     tried = dataset.evaluation if measured else rows
     points = None
     if embedding is not None and tried.features is not None:
-        points = embedding.transform(tried.features)
+        points = {name: item.transform(tried.features) for name, item in embedding.items()}
     if options.without_rows:
         shareable = fitted.without_rows()
         difference = lore.comparison.confidence_difference(
-            fitted, shareable, tried, points, gamma=options.gamma, n_bins=options.bins
+            fitted,
+            shareable,
+            tried,
+            chosen_map(points, None),
+            gamma=options.gamma,
+            n_bins=options.bins,
         )
         say(difference.sentence("evaluation" if measured else "calibration"))
         fitted = shareable

@@ -80,14 +80,14 @@ def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):
         X, y = X[300:], y[300:]
     model = LoReClassifier(base, recalibrator=recalibrator, cv=cv).fit(X, y)
     rows = Dataset(model.estimator_.predict_proba(X_test), y_test, X_test)
-    points = model.embedding_ and model.embedding_.transform(X_test)
-    expected = model.recalibrator_.recalibrate(rows, points).probabilities
+    points = {name: item.transform(X_test) for name, item in model.maps_.items()}
+    expected = model.recalibrator_.recalibrate(rows, points or None).probabilities
     found = model.predict_proba(X_test)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(model.predict(X_test), found.argmax(axis=1))
     before = negative_log_likelihood(rows.probabilities, y_test)
     assert negative_log_likelihood(found, y_test) < before
-    assert (model.embedding_ is None) == (not model.recalibrator_.needs_embedding)
+    assert list(model.maps_) == ["pca-2", "pca-20"] * model.recalibrator_.needs_embedding
     assert model.recalibrator_.n_rows_ == {0.3: 202, 3: 675, "prefit": 375}[cv]
     assert recalibrator is None or recalibrator.n_rows_ == 0
     assert (cv == "prefit") == (model.estimator_ is base)
@@ -275,7 +275,7 @@ def test_margins_of_another_shape_or_size(frame):
 
 def test_a_part_of_scikit_learn(digits):
     X, X_test, y, _ = digits
-    model = LoReClassifier(GaussianNB(), recalibrator=LoRe(0.4, 5), n_components=5)
+    model = LoReClassifier(GaussianNB(), recalibrator=LoRe(0.4, 5), feature_map="pca-5")
     pipeline = make_pipeline(StandardScaler(), model)
     scores = cross_val_score(pipeline, X, y, cv=2, scoring="neg_log_loss")
     assert np.isfinite(scores).all()
@@ -313,7 +313,7 @@ def test_text_needs_features():
             {"estimator": VotingClassifier([("nb", GaussianNB())])},
             "must have 'predict_proba' or 'decision_function'",
         ),
-        ({"feature_map": "mds"}, "'method' must be one of pca"),
+        ({"feature_map": "mds"}, "'feature_map' must be one of pca"),
     ],
 )
 def test_misuse(digits, arguments, message):
