@@ -22,7 +22,7 @@ from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.units import mean_values, random_folds
 from lore_core.data.validation import InputError
-from lore_core.embedding.result import Embedding
+from lore_core.embedding import Embedding, MapName, make_map
 from lore_core.inference.intervals import N_SIMULATED, affordable_intervals, calibration_intervals
 from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
@@ -38,6 +38,8 @@ from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
 from lore_core.view.view import SumsView, View, scored_by_unit
 
+#: Of the principal components that LoRe smooth weighs beside the maps of a view.
+_DIMENSIONS = 20
 #: Methods drawn unasked.
 _MOST_DRAWN = 6
 #: Calibration rows that set the thresholds tried.
@@ -306,9 +308,14 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
 
 def _on_each_map(
     view: View, rows_of: Callable[[Embedding], Embedding]
-) -> dict[str, Embedding] | Embedding | None:
-    placed = {name: rows_of(embedding) for name, embedding in view.maps.items()}
-    return placed if len(placed) > 1 else next(iter(placed.values()), None)
+) -> dict[str, Embedding] | None:
+    """Return rows on the view's maps; beside these LoRe smooth weighs principal components."""
+    maps = dict(view.maps)
+    if maps and view.dataset.features is not None:
+        name = MapName("pca", min(_DIMENSIONS, *view.dataset.features.shape))
+        if name.title not in maps:
+            maps[name.title] = make_map(view.dataset, name)
+    return {name: rows_of(embedding) for name, embedding in maps.items()} or None
 
 
 def group_reports_of(

@@ -113,16 +113,15 @@ def test_it_is_what_the_library_gives_by_hand(frame, recalibrator, prefit):
     X, y = frame
     train, test, new = np.arange(200), np.arange(200, 400), np.arange(400, 600)
     bare = GaussianNB().fit(X.iloc[train], y[train])
-    points = embed(X.iloc[test if prefit else slice(400)].to_numpy())
+    seen = X.iloc[test if prefit else slice(400)].to_numpy()
+    maps = {f"pca-{d}": embed(seen, n_components=d) for d in (2, 3)}
     local = recalibrator.needs_embedding
 
     def rows(numbers):
         return from_estimator(bare, X.iloc[numbers], y[numbers], groups=X[["site"]].iloc[numbers])
 
-    known, placed = (
-        (points if prefit else points.rows(test)),
-        points.transform(X.iloc[new].to_numpy()),
-    )
+    known = {name: item if prefit else item.rows(test) for name, item in maps.items()}
+    placed = {name: item.transform(X.iloc[new].to_numpy()) for name, item in maps.items()}
     by_hand = recalibrator.clone().fit(rows(test), known if local else None)
     expected = by_hand.recalibrate(rows(new), placed if local else None).probabilities
     if prefit:
