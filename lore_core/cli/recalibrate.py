@@ -13,11 +13,7 @@ from lore_core.cli.options import SHARE, column_option, examples, number_option,
 from lore_core.cli.output import Progress, note, output_path, say, text_table
 from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
-from lore_core.embedding.result import chosen_map
 from lore_core.recalibration.registry import METHODS, named_recalibrator
-
-#: Dimensions of the maps of principal components that are fitted unasked.
-_PCA_DIMENSIONS = (20, 2)
 
 
 @dataclass(frozen=True)
@@ -65,6 +61,7 @@ class FitOptions:
     "--map",
     "maps",
     multiple=True,
+    default=("pca-20", "pca-2"),
     show_default="pca-20 and pca-2, with fewer features of as many dimensions",
     metavar="MAP",
     help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
@@ -163,6 +160,8 @@ def recalibrate(
 
 
 def _fit(options: FitOptions) -> lore.Recalibrator:
+    from lore_core.embedding.embed import make_maps
+
     drawn = source.sample_of(options.data, options.roles, options.fit_rows)
     dataset = source.load_data(options.data, options.roles) if drawn is None else drawn
     if dataset.split is None:
@@ -173,22 +172,15 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
     made = named_recalibrator(options.method, options.gamma, options.bins)
-    embedding: dict[str, lore.Embedding] | None = None
+    embedding = None
     if made.needs_embedding:
         if rows.features is None:
             raise InputError(
                 f"'{dataset.name}' must have features for a local method; it has none. Choose a "
                 "global one, such as --method temperature."
             )
-        # (PCA has no more dimensions than there are rows or features.)
-        most = min(rows.features.shape)
-        typed = options.maps or [f"pca-{min(d, most)}" for d in _PCA_DIMENSIONS]
-        names = [source.map_name(name, rows.features.shape[1]) for name in typed]
-        with Progress() as report:
-            # On these rows alone: later rows are placed by the same maps.
-            embedding = {
-                name.typed: lore.embedding.make_map(rows, name, progress=report) for name in names
-            }
+        with Progress() as report:  # on these rows alone: a file places later ones by these maps
+            embedding = make_maps(rows.features, options.maps, "--map", progress=report)
     fitted = made.fit(rows, embedding)
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
     tried = dataset.evaluation if measured else rows
@@ -198,12 +190,7 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
     if options.without_rows:
         shareable = fitted.without_rows()
         difference = lore.comparison.confidence_difference(
-            fitted,
-            shareable,
-            tried,
-            chosen_map(points, None),
-            gamma=options.gamma,
-            n_bins=options.bins,
+            fitted, shareable, tried, points, gamma=options.gamma, n_bins=options.bins
         )
         say(difference.sentence("evaluation" if measured else "calibration"))
         fitted = shareable

@@ -1,7 +1,7 @@
 """Local recalibration as a scikit-learn classifier: any classifier in, calibrated one out."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,8 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.estimator import class_margins, feature_columns
 from lore_core.data.probabilities import softmax
 from lore_core.data.validation import InputError, as_vector, check_lengths, check_rows
-from lore_core.embedding import Embedding, MapName, embed
+from lore_core.embedding import Embedding
+from lore_core.embedding.embed import make_maps
 from lore_core.recalibration import Recalibrator, SmoothLoRe, TemperatureScaling
 
 #: Rows to fit a classifier on, and rows it then predicts.
@@ -45,9 +46,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         as ``recalibrator__gamma``.
     feature_map : str or sequence of str
         Maps on which rows are near each other, fitted on the rows of ``fit`` without their labels:
-        ``"pca-2"``, ``"identity"``, ``"tsne"``, ``"umap-3"``. LoRe smooth weighs all by
-        leave-one-out, other methods take the first. PCA has at most as many dimensions as there are
-        rows and features.
+        ``"pca-20"`` (of fewer features as many dimensions), ``"identity"``, ``"tsne"``,
+        ``"umap-3"``. LoRe smooth weighs all by leave-one-out, other methods take the first.
     features : transformer or callable, optional
         Computes the features of map and recalibrator: an object with ``transform`` (copied, and
         fitted if it is not) or a function of ``X``. By default ``X`` itself, which must then be
@@ -198,7 +198,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             table = _numbers(columns)
             if method.needs_embedding:
                 # Of the calibration rows alone, as a file places new ones by these.
-                self.maps_ = {name: item.rows(rows) for name, item in self._maps_of(table)}
+                made = make_maps(table, self.feature_map, random_state=self.random_state)
+                self.maps_ = {name: item.rows(rows) for name, item in made.items()}
             table = table[rows]
         calibration = self._dataset(scores, labels, table, row_weights)
         self.recalibrator_ = method.clone().fit(calibration, self.maps_ or None)
@@ -321,16 +322,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         quota = np.diff(np.floor(end * share), prepend=0.0)
         rank = np.arange(len(y)) - np.repeat(end - size, size)
         return np.sort(order[rank < np.repeat(np.minimum(quota, size - 1), size)])
-
-    def _maps_of(self, table: Floats) -> Iterator[tuple[str, Embedding]]:
-        names = [self.feature_map] if isinstance(self.feature_map, str) else self.feature_map
-        for typed in names:
-            parsed = MapName.parse(typed, "feature_map")
-            d = parsed.n_components or 2
-            if parsed.method == "pca":
-                d = min(d, *table.shape)
-            made = embed(table, parsed.method, d, random_state=self.random_state)
-            yield made.name.typed, made
 
     def _fit_features(self, X: Any) -> None:
         self.features_ = self.features

@@ -22,7 +22,8 @@ from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.units import mean_values, random_folds
 from lore_core.data.validation import InputError
-from lore_core.embedding import Embedding, MapName, make_map
+from lore_core.embedding import Embedding
+from lore_core.embedding.embed import make_maps
 from lore_core.inference.intervals import N_SIMULATED, affordable_intervals, calibration_intervals
 from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
@@ -38,8 +39,6 @@ from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
 from lore_core.view.view import SumsView, View, scored_by_unit
 
-#: Of the principal components that LoRe smooth weighs beside the maps of a view.
-_DIMENSIONS = 20
 #: Methods drawn unasked.
 _MOST_DRAWN = 6
 #: Calibration rows that set the thresholds tried.
@@ -169,8 +168,8 @@ def comparison_of(
         calibration,
         view.evaluation,
         methods,
-        calibration_embedding=_on_each_map(view, view.known),
-        evaluation_embedding=_on_each_map(view, view.as_new),
+        calibration_embedding=_on_maps(view, view.known),
+        evaluation_embedding=_on_maps(view, view.as_new),
         metric_embedding=view.points(on=measured_on) if view.is_local else None,
         **view.local,
         groups=None if grouping is None or frame is None else frame[grouping.column],
@@ -306,15 +305,12 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
     return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))].fit(calibration)
 
 
-def _on_each_map(
-    view: View, rows_of: Callable[[Embedding], Embedding]
-) -> dict[str, Embedding] | None:
+def _on_maps(view: View, rows_of: Callable[[Embedding], Embedding]) -> dict[str, Embedding] | None:
     """Return rows on the view's maps; beside these LoRe smooth weighs principal components."""
     maps = dict(view.maps)
     if maps and view.dataset.features is not None:
-        name = MapName("pca", min(_DIMENSIONS, *view.dataset.features.shape))
-        if name.title not in maps:
-            maps[name.title] = make_map(view.dataset, name)
+        for made in make_maps(view.dataset.features, "pca-20").values():
+            maps.setdefault(made.name.title, made)
     return {name: rows_of(embedding) for name, embedding in maps.items()} or None
 
 
@@ -373,7 +369,7 @@ def abstention_of(
     """
     known = require_calibration(view.dataset)
     some = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
-    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(some))
+    on = _on_maps(view, lambda embedding: view.known(embedding).rows(some))
     references = {
         name: method.recalibrate(known.rows(some), on if method.needs_embedding else None)
         for name, method in result.recalibrators.items()
