@@ -62,10 +62,9 @@ class FitOptions:
     "maps",
     multiple=True,
     default=("pca-20", "pca-2"),
-    show_default="pca-20 and pca-2, with fewer features of as many dimensions",
     metavar="MAP",
     help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
-    "with its dimensions. May be repeated: smooth and levels weigh all, lore takes the first.",
+    "with its dimensions. Smooth and levels weigh all that are named, lore takes the first.",
 )
 @click.option(
     "--gamma",

@@ -45,9 +45,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied. Grids search its parameters
         as ``recalibrator__gamma``.
     feature_map : str or sequence of str
-        Maps on which rows are near each other, fitted on the rows of ``fit`` without their labels:
-        ``"pca-20"`` (of fewer features as many dimensions), ``"identity"``, ``"tsne"``,
-        ``"umap-3"``. LoRe smooth weighs all by leave-one-out, other methods take the first.
+        Maps on which rows are near each other, fitted on the rows of ``fit`` without their labels,
+        such as ``"umap-3"`` or ``"identity"``; ``"pca-20"`` has at most as many dimensions as there
+        are features. LoRe smooth weighs all, other methods take the first.
     features : transformer or callable, optional
         Computes the features of map and recalibrator: an object with ``transform`` (copied, and
         fitted if it is not) or a function of ``X``. By default ``X`` itself, which must then be

@@ -1,7 +1,7 @@
 """Metrics of a view, before and after recalibration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -318,11 +318,12 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
 
 
 def _on_maps(view: View, rows_of: Callable[[Embedding], Embedding]) -> dict[str, Embedding] | None:
-    """Return rows on the view's maps; beside these LoRe smooth weighs principal components."""
-    maps = dict(view.maps)
-    if maps and view.dataset.features is not None:
-        for made in make_maps(view.dataset.features, "pca-20").values():
-            maps.setdefault(made.name.title, made)
+    """Return rows on the view's maps and, for LoRe smooth, on components of calibration rows."""
+    maps, features = dict(view.maps), view.dataset.features
+    known = require_calibration(view.dataset).features
+    if maps and known is not None and features is not None:
+        (made,) = make_maps(known, "pca-20").values()
+        maps.setdefault(made.name.title, replace(made, coordinates=made.transform(features)))
     return {name: rows_of(embedding) for name, embedding in maps.items()} or None
 
 
