@@ -95,7 +95,7 @@ def _fits(view: View, result: Comparison, measured_on: str) -> None:
     """Say what LoRe was fitted on and where it changed nothing, and how LoRe smooth weighed."""
     for name, method in result.recalibrators.items():
         if isinstance(method, SmoothLoRe):
-            maps = " and ".join(filter(None, method.used_maps(method.state())))
+            maps = " and ".join(used["name"] for used in method.maps_)
             st.caption(
                 f"{plain(name)}: an average of settings on {maps}, weighted by how well each "
                 "predicts calibration rows from the others; the evaluation rows were not used."
