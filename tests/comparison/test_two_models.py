@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.isotonic import IsotonicRegression
 
 import lore_core as lore
 from lore_core.comparison import same_rows
@@ -49,12 +50,31 @@ def test_differences_are_of_the_same_rows():
         assert row["low"] <= paired.low < paired.high <= row["high"]
         assert row["high"] - row["low"] < 2 * (paired.high - paired.low)
     assert found.gaps == pytest.approx([of.mean() for of in gaps], abs=1e-12)
+    assert found.sentence in repr(found)
+    assert found._repr_html_().count("<tr>") >= len(found.texts[""])
     frame = found.frame().set_index("what")
     assert list(frame.loc["NLL", ["first", "second"]]) == pytest.approx([of.mean() for of in nll])
     # Of one class the outcomes are the same: the gap changes with the probability alone.
     of_class = lore.compare_models(old, new, target=1).differences["difference"]
     change = (new.probabilities - old.probabilities)[:, 1].mean()
     assert list(of_class[["gap", "accuracy"]]) == pytest.approx([change, 0], abs=1e-12)
+
+
+def test_calibration_and_discrimination_part_the_squared_error():
+    rng = np.random.default_rng(1)
+    sure = rng.uniform(0.5, 1, (2, 300)).round(2)
+    models = [
+        of.with_probabilities(np.where(of.labels[:, None] == [0, 1], c[:, None], 1 - c[:, None]))
+        for of, c in zip(pair(300), sure, strict=True)
+    ]
+    models[0] = models[0].with_probabilities(models[0].probabilities[rng.permutation(300)])
+    found = lore.compare_models(*models).frame().set_index("what")
+    for number, of in zip(("first", "second"), models, strict=True):
+        c, a = of.confidence, of.outcome
+        fitted = IsotonicRegression().fit_transform(c, a)
+        score, left, spread = (np.square(a - x).mean() for x in (c, fitted, a.mean()))
+        parts = found.loc[["miscalibration", "discrimination"], number]
+        assert list(parts) == pytest.approx([score - left, spread - left], abs=1e-12)
 
 
 def test_the_better_model_is_named():
