@@ -87,7 +87,7 @@ def compare(
     Each is fitted on the calibration rows and measured on the evaluation rows. Of one dataset:
     methods × metrics with 95 % intervals. Of a directory of runs (pairs <run>_cal.* and
     <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
-    worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
+    worst group. Local errors are measured on the first map; LoRe smooth weighs all, and pca-20.
 
     With --against, DATA is an old model and the other a new one: which is better, every metric with
     the difference and its joint 95 % interval, and the subgroups whose gap grew or fell.

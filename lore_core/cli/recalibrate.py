@@ -15,8 +15,6 @@ from lore_core.data.defaults import EVALUATION, N_BINS
 from lore_core.data.errors import InputError
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
-_MAX_PCA_DIMENSIONS = 20
-
 
 @dataclass(frozen=True)
 class FitOptions:
@@ -24,7 +22,7 @@ class FitOptions:
 
     data: tuple[str, ...]
     method: str
-    map_: str | None
+    maps: tuple[str, ...]
     gamma: float
     bins: int
     roles: tuple[str, ...]
@@ -61,11 +59,12 @@ class FitOptions:
 )
 @click.option(
     "--map",
-    "map_",
-    show_default="pca-20, with fewer features of as many dimensions",
+    "maps",
+    multiple=True,
+    default=("pca-20", "pca-2"),
     metavar="MAP",
     help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
-    "with its dimensions.",
+    "with its dimensions. Smooth and levels weigh all that are named, lore takes the first.",
 )
 @click.option(
     "--gamma",
@@ -160,6 +159,8 @@ def recalibrate(
 
 
 def _fit(options: FitOptions) -> lore.Recalibrator:
+    from lore_core.embedding.embed import make_maps
+
     drawn = source.sample_of(options.data, options.roles, options.fit_rows)
     dataset = source.load_data(options.data, options.roles) if drawn is None else drawn
     if dataset.split is None:
@@ -177,20 +178,14 @@ def _fit(options: FitOptions) -> lore.Recalibrator:
                 f"'{dataset.name}' must have features for a local method; it has none. Choose a "
                 "global one, such as --method temperature."
             )
-        # (PCA has no more dimensions than there are rows or features.)
-        most = min(_MAX_PCA_DIMENSIONS, *rows.features.shape)
-        name = lore.embedding.MapName("pca", most)
-        if options.map_ is not None:
-            name = source.map_name(options.map_, rows.features.shape[1])
-        with Progress() as report:
-            # On these rows alone: later rows are placed by the same map.
-            embedding = lore.embedding.make_map(rows, name, progress=report)
+        with Progress() as report:  # on these rows alone: a file places later ones by these maps
+            embedding = make_maps(rows.features, options.maps, "--map", progress=report)
     fitted = made.fit(rows, embedding)
     measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
     tried = dataset.evaluation if measured else rows
     points = None
     if embedding is not None and tried.features is not None:
-        points = embedding.transform(tried.features)
+        points = {name: item.transform(tried.features) for name, item in embedding.items()}
     if options.without_rows:
         shareable = fitted.without_rows()
         difference = lore.comparison.confidence_difference(

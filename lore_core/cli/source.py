@@ -48,6 +48,7 @@ def open_view(
     given: ViewOptions, progress: Progress | None = None, *, all_classes: bool = False
 ) -> views.View:
     """Read data and make maps; ``all_classes``: allow that target. InputError if invalid."""
+    from lore_core.embedding.embed import make_maps
     from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
 
     one_thread_a_product()  # already while the demo is trained
@@ -66,12 +67,9 @@ def open_view(
     target = _target(dataset, given.target, all_classes=all_classes)
     maps: dict[str, lore.Embedding] = {}
     if dataset.features is not None and given.maps != ("none",):
-        for typed in given.maps or ("pca",):
-            name = map_name(typed, dataset.features.shape[1])
-            made = lore.embedding.make_map(
-                dataset, name, random_state=given.seed, progress=progress
-            )
-            maps[made.name.title] = made
+        how: dict[str, Any] = {"random_state": given.seed, "progress": progress}
+        made = make_maps(dataset.features, given.maps or "pca", "--map", **how)
+        maps = {on.name.title: on for on in made.values()}
     settings = given.gamma or GAMMA, given.n_bins, given.binning
     return views.View(dataset, target, *settings, maps, given.seed)
 
@@ -122,14 +120,6 @@ def _standard_input() -> Any:
     content = sys.stdin.buffer.read()
     packed = (end for end, start in PACKED_STARTS.items() if content.startswith(start))
     return RawFile(f"stdin{next(packed, '')}", content)
-
-
-def map_name(typed: str, n_features: int) -> lore.embedding.MapName:
-    """Parse ``--map``: by default 2 dimensions, at most ``n_features``. Raises InputError."""
-    name = lore.embedding.MapName.parse(typed, "--map", or_none=True)
-    if name.method == "pca" and name.n_components is None:
-        return lore.embedding.MapName("pca", min(2, n_features))
-    return name
 
 
 def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | int:

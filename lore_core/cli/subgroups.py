@@ -218,8 +218,7 @@ def landscape(
     chosen = _bin(bins, wanted)
     on, axes = view.embedding, view.map_name
     if on.n_components != 2:
-        name = source.map_name("pca-2", on.n_features)
-        on = lore.embedding.make_map(view.dataset, name, random_state=view.seed, progress=progress)
+        on = lore.embed(view.dataset.features, random_state=view.seed, progress=progress)
         axes = on.label
     search = views.where.subgroups_of(view, against=against, progress=progress)
     only = search.inside() if significant_only else None

@@ -370,14 +370,13 @@ def confidence_difference(
     exact: Recalibrator,
     shipped: Recalibrator,
     rows: Dataset,
-    embedding: Points | None = None,
+    embedding: OnMaps = None,
     **local: Any,
 ) -> ConfidenceDifference:
     """Compare what is shipped with the method itself, both as a file applies them.
 
-    ``exact, shipped``: fitted, with their feature maps. ``embedding`` (n, d): coordinates of
-    ``rows``, for the ALCE. ``local``: ``gamma, n_bins, binning`` of
-    :func:`~lore_core.comparison.summary.summarize`.
+    ``exact, shipped``: fitted, with their feature maps. ``embedding``: coordinates of ``rows``, for
+    the ALCE on the first map. ``local``: ``gamma, n_bins, binning`` of :func:`.summarize`.
     """
     before, after = (
         rows.with_probabilities(
@@ -388,7 +387,8 @@ def confidence_difference(
         for method in (exact, shipped)
     )
     off = np.abs(after.confidence - before.confidence)
-    found = [summarize(changed, embedding, **local).values for changed in (before, after)]
+    on = chosen_map(embedding, None)
+    found = [summarize(changed, on, **local).values for changed in (before, after)]
     table = pd.DataFrame(found, index=["exact", "shipped"])
     return ConfidenceDifference(
         n_rows=len(off),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -144,6 +145,24 @@ def make_map(
     """
     d = 2 if name.n_components is None else name.n_components
     return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)
+
+
+def make_maps(
+    features: ArrayLike, names: str | Sequence[str], argument: str = "feature_map", **options: Any
+) -> dict[str, result.Embedding]:
+    """Make one or more maps such as ``pca-20``; PCA of at most min(n, p) dimensions.
+
+    ``argument``: see :meth:`MapName.parse`. ``options``: those of :func:`embed`.
+    """
+    made = {}
+    for typed in [names] if isinstance(names, str) else names:
+        name = result.MapName.parse(typed, argument)
+        d = name.n_components or 2
+        if name.method == "pca":
+            d = min(d, *np.shape(features))
+        map_ = embed(features, name.method, d, **options)
+        made[map_.name.typed] = map_
+    return made
 
 
 def _fit_neighbour_map(

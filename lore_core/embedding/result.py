@@ -35,17 +35,13 @@ class MapName:
     n_components: int | None = None
 
     @classmethod
-    def parse(cls, typed: str, argument: str, *, or_none: bool = False) -> MapName:
-        """Read ``pca``, ``pca-20`` or ``tsne-3``.
-
-        ``argument``: name of the argument or option, for the InputError; ``or_none``: whether that
-        mentions ``none``, too.
-        """
+    def parse(cls, typed: str, argument: str) -> MapName:
+        """Read ``pca``, ``pca-20`` or ``tsne-3``, as ``argument`` was given."""
         method, dash, dimensions = typed.partition("-")
         if method not in METHODS or (dash and not dimensions.isdecimal()):
             raise InputError(
-                f"'{argument}' must be one of {', '.join(METHODS)}{' or none' * or_none}, or one "
-                f"with its number of dimensions such as 'pca-20'; got {typed!r}."
+                f"'{argument}' must be one of {', '.join(METHODS)}, or one with its number of "
+                f"dimensions such as 'pca-20'; got {typed!r}."
             )
         return cls(method, int(dimensions) if dash else None)
 

@@ -1,6 +1,7 @@
 """Local recalibration as a scikit-learn classifier: any classifier in, calibrated one out."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +25,8 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.estimator import class_margins, feature_columns
 from lore_core.data.probabilities import softmax
 from lore_core.data.validation import InputError, as_vector, check_lengths, check_rows
-from lore_core.embedding import Embedding, embed
+from lore_core.embedding import Embedding
+from lore_core.embedding.embed import make_maps
 from lore_core.recalibration import Recalibrator, SmoothLoRe, TemperatureScaling
 
 #: Rows to fit a classifier on, and rows it then predicts.
@@ -42,10 +44,10 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     recalibrator : Recalibrator, optional
         By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied. Grids search its parameters
         as ``recalibrator__gamma``.
-    feature_map : "pca", "identity", "tsne" or "umap"
-        Map on which rows are near each other, fitted on the rows of ``fit`` without their labels.
-    n_components : int
-        Dimensions of the map, at most the numbers of rows and features.
+    feature_map : str or sequence of str
+        Maps on which rows are near each other, fitted on the rows of ``fit`` without their labels,
+        such as ``"umap-3"`` or ``"identity"``; ``"pca-20"`` has at most as many dimensions as there
+        are features. LoRe smooth weighs all, other methods take the first.
     features : transformer or callable, optional
         Computes the features of map and recalibrator: an object with ``transform`` (copied, and
         fitted if it is not) or a function of ``X``. By default ``X`` itself, which must then be
@@ -64,8 +66,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         The fitted classifier.
     recalibrator_ : Recalibrator
         Fitted; ``recalibrator_.save("m.lore")`` ships it.
-    embedding_ : Embedding or None
-        The feature map; None for a recalibrator that needs none.
+    maps_ : dict of Embedding by name
+        The feature maps; empty for a recalibrator that needs none.
     margin_scale_ : float or None
         What the margins of a classifier without ``predict_proba`` are divided by; None with it.
     n_features_in_, feature_names_in_
@@ -102,7 +104,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     >>> X, y = load_digits(return_X_y=True)
     >>> X, X_test, y, y_test = train_test_split(X, y, random_state=0)
     >>> bare = GaussianNB().fit(X, y)
-    >>> model = LoReClassifier(GaussianNB(), n_components=10, cv=5).fit(X, y)
+    >>> model = LoReClassifier(GaussianNB(), feature_map="pca-10", cv=5).fit(X, y)
     >>> bool(
     ...     negative_log_likelihood(model.predict_proba(X_test), y_test)
     ...     < 0.5 * negative_log_likelihood(bare.predict_proba(X_test), y_test)
@@ -115,8 +117,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         estimator: Any = None,
         *,
         recalibrator: Recalibrator | None = None,
-        feature_map: str = "pca",
-        n_components: int = 2,
+        feature_map: str | Sequence[str] = ("pca-2", "pca-20"),
         features: Any = None,
         cv: Any = 0.25,
         random_state: int = 0,
@@ -124,7 +125,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.estimator = estimator
         self.recalibrator = recalibrator
         self.feature_map = feature_map
-        self.n_components = n_components
         self.features = features
         self.cv = cv
         self.random_state = random_state
@@ -189,7 +189,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.margin_scale_: float | None = None
         if not hasattr(self.estimator_, "predict_proba"):
             self.margin_scale_ = _margin_temperature(scores, labels, row_weights)
-        self.embedding_: Embedding | None = None
+        self.maps_: dict[str, Embedding] = {}
         table = None
         if not method.is_global:
             self._fit_features(X)
@@ -198,15 +198,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             table = _numbers(columns)
             if method.needs_embedding:
                 # Of the calibration rows alone, as a file places new ones by these.
-                self.embedding_ = embed(
-                    table,
-                    self.feature_map,
-                    min(self.n_components, *table.shape),
-                    random_state=self.random_state,
-                ).rows(rows)
+                made = make_maps(table, self.feature_map, random_state=self.random_state)
+                self.maps_ = {name: item.rows(rows) for name, item in made.items()}
             table = table[rows]
         calibration = self._dataset(scores, labels, table, row_weights)
-        self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
+        self.recalibrator_ = method.clone().fit(calibration, self.maps_ or None)
         return self
 
     @property
@@ -375,9 +371,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         table = None if method.is_global else self._features(X)
         rows = self._dataset(scores, np.zeros(len(scores)), table)
         points = None
-        if self.embedding_ is not None and table is not None:
-            points = self.embedding_.transform(table)
-        return method.recalibrate(rows, points).probabilities
+        if table is not None:
+            points = {name: item.transform(table) for name, item in self.maps_.items()}
+        return method.recalibrate(rows, points or None).probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of rows that is most probable after recalibration, shape (n,)."""

@@ -1,7 +1,7 @@
 """Metrics of a view, before and after recalibration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -22,7 +22,8 @@ from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.units import mean_values, random_folds
 from lore_core.data.validation import InputError
-from lore_core.embedding.result import Embedding
+from lore_core.embedding import Embedding
+from lore_core.embedding.embed import make_maps
 from lore_core.inference.intervals import N_SIMULATED, affordable_intervals, calibration_intervals
 from lore_core.inference.simulation import NullErrors
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
@@ -167,8 +168,8 @@ def comparison_of(
         calibration,
         view.evaluation,
         methods,
-        calibration_embedding=_on_each_map(view, view.known),
-        evaluation_embedding=_on_each_map(view, view.as_new),
+        calibration_embedding=_on_maps(view, view.known),
+        evaluation_embedding=_on_maps(view, view.as_new),
         metric_embedding=view.points(on=measured_on) if view.is_local else None,
         **view.local,
         groups=None if grouping is None or frame is None else frame[grouping.column],
@@ -316,11 +317,14 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
     return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))].fit(calibration)
 
 
-def _on_each_map(
-    view: View, rows_of: Callable[[Embedding], Embedding]
-) -> dict[str, Embedding] | Embedding | None:
-    placed = {name: rows_of(embedding) for name, embedding in view.maps.items()}
-    return placed if len(placed) > 1 else next(iter(placed.values()), None)
+def _on_maps(view: View, rows_of: Callable[[Embedding], Embedding]) -> dict[str, Embedding] | None:
+    """Return rows on the view's maps and, for LoRe smooth, on components of calibration rows."""
+    maps, features = dict(view.maps), view.dataset.features
+    known = require_calibration(view.dataset).features
+    if maps and known is not None and features is not None:
+        (made,) = make_maps(known, "pca-20").values()
+        maps.setdefault(made.name.title, replace(made, coordinates=made.transform(features)))
+    return {name: rows_of(embedding) for name, embedding in maps.items()} or None
 
 
 def group_reports_of(
@@ -378,7 +382,7 @@ def abstention_of(
     """
     known = require_calibration(view.dataset)
     some = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
-    on = _on_each_map(view, lambda embedding: view.known(embedding).rows(some))
+    on = _on_maps(view, lambda embedding: view.known(embedding).rows(some))
     references = {
         name: method.recalibrate(known.rows(some), on if method.needs_embedding else None)
         for name, method in result.recalibrators.items()

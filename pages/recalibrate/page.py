@@ -95,10 +95,10 @@ def _fits(view: View, result: Comparison, measured_on: str) -> None:
     """Say what LoRe was fitted on and where it changed nothing, and how LoRe smooth weighed."""
     for name, method in result.recalibrators.items():
         if isinstance(method, SmoothLoRe):
+            maps = " and ".join(used["name"] for used in method.maps_)
             st.caption(
-                f"{plain(name)}: an average of settings, weighted by how well each predicts "
-                "calibration rows from the others (leave-one-out); the evaluation rows were not "
-                "used."
+                f"{plain(name)}: an average of settings on {maps}, weighted by how well each "
+                "predicts calibration rows from the others; the evaluation rows were not used."
             )
         elif isinstance(method, LoRe) and name == "LoRe":
             n_kept = int(method.without_neighbours(view.evaluation).sum())

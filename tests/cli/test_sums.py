@@ -89,16 +89,21 @@ def test_a_report_of_sums(run, parts, tmp_path, monkeypatch, refuses):
     refuses("fit into memory", "report", parts, "--group", "site", "-o", out)
 
 
-@pytest.mark.parametrize(("n_features", "dimensions"), [(1, 1), (4, 4), (24, 20)])
-def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features, dimensions):
+@pytest.mark.parametrize(
+    ("n_features", "options", "maps"),
+    [(1, "", [1]), (4, "", [4, 2]), (24, "", [20, 2]), (4, "--map pca-3 --map identity", [3, 4])],
+)
+def test_maps_of_a_local_method_need_not_be_named(tmp_path, n_features, options, maps):
     rng = np.random.default_rng(0)
     p = rng.uniform(0.05, 0.95, 300)
     rows = lore.Dataset(p, rng.random(300) < p, rng.normal(size=(300, n_features)))
     path, model = tmp_path / "rows.npz", tmp_path / "m.lore"
     lore.save_npz(rows, path)
-    assert main(["recalibrate", "--fit", str(path), "--method", "lore", "--save", model]) == 0
-    fitted = lore.load_recalibrator(model.read_bytes()).fitted_on_
-    assert fitted.feature_maps[0]["map"].transform(rows.features).shape == (300, dimensions)
+    for method, used in (("smooth", maps), ("lore", maps[:1])):
+        fit = ["recalibrate", "--fit", str(path), "--method", method, *options.split()]
+        assert main([*fit, "--save", str(model)]) == 0
+        saved = lore.load_recalibrator(model.read_bytes()).fitted_on_.feature_maps
+        assert [one["map"].transform(rows.features).shape[1] for one in saved] == used
 
 
 def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys, refuses):

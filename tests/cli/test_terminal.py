@@ -54,7 +54,7 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ("metrics --map lda", "'--map' must be one of pca, tsne, umap, identity or none"),
+            ("metrics --map lda", "'--map' must be one of pca, tsne, umap, identity, or one"),
             ("metrics --map pca-x", "'--map' must be one of"),
             ("metrics --target Shirt", "'--target' must be one of top-label, negative, posit"),
             ("metrics --column label", "'--column' must be ROLE=NAME"),

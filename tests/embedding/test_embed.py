@@ -118,9 +118,9 @@ def test_typed_and_read(typed, name, title):
 @pytest.mark.parametrize("typed", ["lda", "pca-x", "pca-", "none", ""])
 def test_there_is_no_such_map(typed):
     with pytest.raises(InputError) as caught:
-        MapName.parse(typed, "--map", or_none=True)
+        MapName.parse(typed, "--map")
     assert str(caught.value) == (
-        "'--map' must be one of pca, tsne, umap, identity or none, or one with its number of "
+        "'--map' must be one of pca, tsne, umap, identity, or one with its number of "
         f"dimensions such as 'pca-20'; got {typed!r}."
     )
 

@@ -156,6 +156,12 @@ def test_it_finds_what_no_global_method_can():
     # Of the 0.35 between what all rows and those of the place should be told, most is found.
     assert after[here].mean() < 0.55
     assert after[~here].mean() == pytest.approx(0.8, abs=0.03)
+    # Of two maps the one that shows the place counts.
+    data, new = (dataclasses.replace(part, features=None) for part in (data, new))
+    method = SmoothLoRe().fit(data, {"hides": np.random.default_rng(2).permutation(z), "shows": z})
+    assert sum(item["weight"] for item in method.members_ if item["map"] == 1) > 0.8
+    after = method.recalibrate(new, {"hides": new_z[::-1], "shows": new_z}).confidence
+    assert after[here].mean() < 0.55
 
 
 def test_a_name_the_prediction_on_top_and_no_features(rows, fitted, levels):

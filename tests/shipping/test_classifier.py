@@ -80,14 +80,14 @@ def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):
         X, y = X[300:], y[300:]
     model = LoReClassifier(base, recalibrator=recalibrator, cv=cv).fit(X, y)
     rows = Dataset(model.estimator_.predict_proba(X_test), y_test, X_test)
-    points = model.embedding_ and model.embedding_.transform(X_test)
-    expected = model.recalibrator_.recalibrate(rows, points).probabilities
+    points = {name: item.transform(X_test) for name, item in model.maps_.items()}
+    expected = model.recalibrator_.recalibrate(rows, points or None).probabilities
     found = model.predict_proba(X_test)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(model.predict(X_test), found.argmax(axis=1))
     before = negative_log_likelihood(rows.probabilities, y_test)
     assert negative_log_likelihood(found, y_test) < before
-    assert (model.embedding_ is None) == (not model.recalibrator_.needs_embedding)
+    assert list(model.maps_) == ["pca-2", "pca-20"] * model.recalibrator_.needs_embedding
     assert model.recalibrator_.n_rows_ == {0.3: 202, 3: 675, "prefit": 375}[cv]
     assert recalibrator is None or recalibrator.n_rows_ == 0
     assert (cv == "prefit") == (model.estimator_ is base)
@@ -113,16 +113,15 @@ def test_it_is_what_the_library_gives_by_hand(frame, recalibrator, prefit):
     X, y = frame
     train, test, new = np.arange(200), np.arange(200, 400), np.arange(400, 600)
     bare = GaussianNB().fit(X.iloc[train], y[train])
-    points = embed(X.iloc[test if prefit else slice(400)].to_numpy())
+    seen = X.iloc[test if prefit else slice(400)].to_numpy()
+    maps = {f"pca-{d}": embed(seen, n_components=d) for d in (2, 3)}
     local = recalibrator.needs_embedding
 
     def rows(numbers):
         return from_estimator(bare, X.iloc[numbers], y[numbers], groups=X[["site"]].iloc[numbers])
 
-    known, placed = (
-        (points if prefit else points.rows(test)),
-        points.transform(X.iloc[new].to_numpy()),
-    )
+    known = {name: item if prefit else item.rows(test) for name, item in maps.items()}
+    placed = {name: item.transform(X.iloc[new].to_numpy()) for name, item in maps.items()}
     by_hand = recalibrator.clone().fit(rows(test), known if local else None)
     expected = by_hand.recalibrate(rows(new), placed if local else None).probabilities
     if prefit:
@@ -275,7 +274,7 @@ def test_margins_of_another_shape_or_size(frame):
 
 def test_a_part_of_scikit_learn(digits):
     X, X_test, y, _ = digits
-    model = LoReClassifier(GaussianNB(), recalibrator=LoRe(0.4, 5), n_components=5)
+    model = LoReClassifier(GaussianNB(), recalibrator=LoRe(0.4, 5), feature_map="pca-5")
     pipeline = make_pipeline(StandardScaler(), model)
     scores = cross_val_score(pipeline, X, y, cv=2, scoring="neg_log_loss")
     assert np.isfinite(scores).all()
@@ -313,7 +312,7 @@ def test_text_needs_features():
             {"estimator": VotingClassifier([("nb", GaussianNB())])},
             "must have 'predict_proba' or 'decision_function'",
         ),
-        ({"feature_map": "mds"}, "'method' must be one of pca"),
+        ({"feature_map": "mds"}, "'feature_map' must be one of pca"),
     ],
 )
 def test_misuse(digits, arguments, message):
