@@ -138,13 +138,10 @@ def group_report(
     (:func:`~lore_core.inference.intervals.calibration_intervals`), at least 39; 0 for no intervals
     of ECE and MCE.
 
-    Returns
-    -------
-    DataFrame
-        One row a group, largest first: those of
-        :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``ece_low,
-        ece_high, mce_low, mce_high`` (of the true error, so the value, to which chance adds, may
-        lie above) and ``small`` (fewer than 30 rows).
+    Returns a DataFrame: one row a group, largest first: those of
+    :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``ece_low, ece_high,
+    mce_low, mce_high`` (of the true error, so the value, to which chance adds, may lie above) and
+    ``small`` (fewer than 30 rows).
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups).astype(str)
@@ -185,14 +182,12 @@ def compare_groups(
     ``datasets``: the same evaluation rows as each method left them. ``groups``, ``n_bins``,
     ``binning``: see :func:`group_report`.
 
-    Returns
-    -------
-    DataFrame
-        One row a method. ``furthest_group, furthest_rows, gap, gap_low, gap_high`` (joint
-        intervals) of the largest |gap| of :func:`~lore_core.metrics.global_metrics.counted_groups`;
-        ``cell_gap`` (signed; NaN without one), ``cell, cell_rows`` of the largest of cells with
-        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows; ``max_group_mce, worst_group,
-        worst_rows`` of the paper's maximum over all cells (Luo et al. 2022, table 1).
+    Returns a DataFrame: one row a method. ``furthest_group, furthest_rows, gap, gap_low, gap_high``
+    (joint intervals) of the largest |gap| of
+    :func:`~lore_core.metrics.global_metrics.counted_groups`; ``cell_gap`` (signed; NaN without
+    one), ``cell, cell_rows`` of the largest of cells with
+    :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows; ``max_group_mce, worst_group,
+    worst_rows`` of the paper's maximum over all cells (Luo et al. 2022, table 1).
     """
     records: dict[str, dict[str, Any]] = {}
     for label, dataset in datasets.items():

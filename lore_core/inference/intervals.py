@@ -72,12 +72,9 @@ def calibration_intervals(
     (n,): whose rows go together. ``n_draws``: simulations for each true error tried, at least 39,
     or the tails have none. ``random_state``: their seed.
 
-    Returns
-    -------
-    DataFrame
-        One row a metric: ``value`` (as observed); ``estimate``, ``low``, ``high`` (95 %) of the
-        true error. Noise adds to what is observed, so the value may lie above the interval; the
-        estimate lies within.
+    Returns a DataFrame: one row a metric: ``value`` (as observed); ``estimate``, ``low``, ``high``
+    (95 %) of the true error. Noise adds to what is observed, so the value may lie above the
+    interval; the estimate lies within.
 
     Notes
     -----

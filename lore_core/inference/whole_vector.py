@@ -192,15 +192,12 @@ def class_table(
     ``errors``, ``chance``: of the rows, and their test. ``n_bins``, ``binning``: of each class's
     own ECE.
 
-    Returns
-    -------
-    DataFrame
-        ``mean_probability`` and ``frequency`` of a class; ``gap``, their difference;
-        ``ece``, in bins of its own probability; over the supported rows ``local``, the root mean
-        square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all. With ``chance``
-        also ``chance_level``, the 95 % point of ``local`` where every probability is right;
-        ``p_value`` for all classes together; ``rows``, in how many significant ones the class
-        is the furthest off.
+    Returns a DataFrame: ``mean_probability`` and ``frequency`` of a class; ``gap``, their
+    difference; ``ece``, in bins of its own probability; over the supported rows ``local``, the root
+    mean square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all. With
+    ``chance`` also ``chance_level``, the 95 % point of ``local`` where every probability is right;
+    ``p_value`` for all classes together; ``rows``, in how many significant ones the class is the
+    furthest off.
     """
     local = np.abs(errors.signed[errors.supported()])
     p, n_classes = dataset.probabilities, dataset.n_classes

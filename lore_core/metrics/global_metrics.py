@@ -243,12 +243,9 @@ def groupwise_calibration_error(
     ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken. Bins are
     chosen once on all rows; for the rest see :func:`reliability_table`.
 
-    Returns
-    -------
-    DataFrame
-        One row a group, largest first: ``group, rows, accuracy, mean_confidence, gap, gap_low,
-        gap_high, ece, mce, worth`` (so many equal, independent rows). The intervals of the gaps
-        (:func:`exact_interval`) hold all at once with 95 % (Bonferroni).
+    Returns a DataFrame: one row a group, largest first: ``group, rows, accuracy, mean_confidence,
+    gap, gap_low, gap_high, ece, mce, worth`` (so many equal, independent rows). The intervals of
+    the gaps (:func:`exact_interval`) hold all at once with 95 % (Bonferroni).
     """
     names = as_group_labels(groups)
     c, a = as_rows(confidence, outcome, groups=names)

@@ -198,10 +198,7 @@ def local_calibration_error(
     See :func:`local_errors` for the arguments; ``exclude_self`` leaves each row out of its own mean
     (the paper keeps it in), NaN where no other row is in its bin.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        In [0, 1]; signed in [−1, 1], positive = overconfident.
+    Returns (n,): in [0, 1]; signed in [−1, 1], positive = overconfident.
 
     Examples
     --------

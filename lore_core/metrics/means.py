@@ -41,11 +41,8 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
     smallest and largest possible value of a column; by default the largest absolute value there is,
     with either sign.
 
-    Returns
-    -------
-    DataFrame
-        One row a column: ``difference`` (the mean), ``low, high`` and ``p_value`` (two-sided,
-        adjusted for all columns); of fewer than two rows the last three are NaN.
+    Returns a DataFrame: one row a column: ``difference`` (the mean), ``low, high`` and ``p_value``
+    (two-sided, adjusted for all columns); of fewer than two rows the last three are NaN.
 
     Notes
     -----

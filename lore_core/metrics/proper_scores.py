@@ -30,11 +30,8 @@ def brier_score(
 
     ``probabilities``, ``labels``, ``weights``: see :func:`negative_log_likelihood`.
 
-    Returns
-    -------
-    float
-        For two classes (p₁ − y)², in [0, 1]; for K > 2 the sum over classes, in [0, 2]:
-        scikit-learn's ``scale_by_half="auto"``.
+    Returns a float: for two classes (p₁ − y)², in [0, 1]; for K > 2 the sum over classes, in [0,
+    2]: scikit-learn's ``scale_by_half="auto"``.
 
     References
     ----------

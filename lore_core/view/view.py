@@ -47,10 +47,7 @@ def scored_by_unit(rows: Dataset | Target, chosen: Mask | slice = slice(None)) -
 class View:
     """What is looked at, and how.
 
-    Raises
-    ------
-    InputError
-        If a setting is out of its range, or a map does not hold all rows.
+    Raises InputError if a setting is out of its range, or a map does not hold all rows.
     """
 
     dataset: Dataset  #: All rows, with their split
