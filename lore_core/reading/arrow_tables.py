@@ -195,7 +195,7 @@ def _columns(
 
     if is_log(names):
         records = pa.table({name: checked(name) for name in names}).to_pylist()
-        if (found := rows_of_log(raw.name, records)) is not None:
+        if (found := rows_of_log(records)) is not None:
             return columns_of_records(raw, found[0], notes=found[1])
     if nested := [field.name for field in schema if _is_nested(field.type)]:
         cells = pa.table({name: checked(name) for name in nested})

@@ -108,7 +108,7 @@ def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
         yield Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
     else:
         fine = "Labels fit the probabilities best with the classes as they are."
-        yield _check(CLASS_ORDER, _class_order(dataset, row_id), fine)
+        yield _check(CLASS_ORDER, _class_order(dataset), fine)
     if dataset.n_classes == 2:
         yield _check(SCALE, _scale(dataset), "Probabilities are of the size of what happens.")
     if dataset.split is not None:
@@ -261,12 +261,10 @@ _SINGLE_KINDS = {
 }
 
 
-def _class_order(dataset: Dataset, row_id: str) -> str | None:
+def _class_order(dataset: Dataset) -> str | None:
     """Describe classes in another order, in all rows or in those of one half."""
     test = _inversion if dataset.n_classes == 2 else _reordering
-    doubt = test(dataset, _STRICT_Z)
-    if dataset.n_classes == 2:
-        doubt = _both_classes(dataset, row_id) or doubt
+    doubt = (_both_classes(dataset) if dataset.n_classes == 2 else None) or test(dataset, _STRICT_Z)
     if doubt or dataset.split is None:
         return doubt
     for name in (CALIBRATION, EVALUATION):
@@ -277,19 +275,14 @@ def _class_order(dataset: Dataset, row_id: str) -> str | None:
     return None
 
 
-def _both_classes(dataset: Dataset, row_id: str) -> str | None:
+def _both_classes(dataset: Dataset) -> str | None:
     """Describe rows that are there twice, once for each of two classes."""
-    order = np.arange(len(dataset) // 2 * 2)
-    if dataset.metadata is not None and row_id in dataset.metadata:
-        names = dataset.metadata[row_id].map(str).to_numpy()
-        order = np.argsort(names, kind="stable")[order]
-    p, labels = dataset.probabilities[order, 1].reshape(-1, 2), dataset.labels[order].reshape(-1, 2)
-    if np.ptp(p) == 0 or (labels[:, 0] != labels[:, 1]).any():
+    n = len(dataset) // 2 * 2
+    p, labels = (of[:n].reshape(-1, 2) for of in (dataset.probabilities[:, 1], dataset.labels))
+    is_repeated = (labels[:, 0] == labels[:, 1]).all() and np.abs(p.sum(axis=1) - 1).max() < 1e-6
+    if not is_repeated or np.ptp(p) == 0:
         return None
-    return (
-        "each row is there twice, with P and with 1 - P, once for each class. Keep those of one "
-        "class, or give one column a class."
-    ) * bool(np.abs(p.sum(axis=1) - 1).max() < 1e-6) or None
+    return "each row is there twice, with P and 1 - P, once a class. Keep those of one class."
 
 
 def _fits(dataset: Dataset, rows: Mask) -> bool:

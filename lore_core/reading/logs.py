@@ -41,10 +41,10 @@ _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 wher
 
 
 def rows_of_log(
-    file: str, records: Sequence[Mapping[str, Any]]
+    records: Sequence[Mapping[str, Any]],
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]] | None:
     """Return the rows of a log of a known tool, and a note on them; None of other records."""
-    if samples := _samples_of_events(file, records):
+    if samples := _samples_of_events(records):
         return samples, (_EVENTS_NOTE,)
     for row_of, note in _READERS.items():
         rows = [*itertools.takewhile(bool, map(row_of, records))]
@@ -93,23 +93,16 @@ def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _samples_of_events(file: str, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _samples_of_events(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the samples of a log of OpenAI's evals: what its events say of each."""
     samples: dict[str, dict[str, Any]] = {}
     for record in records:
-        name, data = record.get("sample_id"), record.get("data")
+        name, data = str(record.get("sample_id")), record.get("data")
         if {"run_id", "type"} <= set(record) and isinstance(data, dict):
-            samples.setdefault(str(name), {"id": name}).update(data)
+            samples[name] = samples.get(name, {"id": name}) | data
         elif not {"spec", "final_report"} & set(record):
             return []
-    rows = [row for row in samples.values() if "correct" in row]
-    kinds = {type(value) for row in rows for name, value in row.items() if name != "correct"}
-    if rows and not kinds & {int, float}:
-        raise InputError(
-            f"'{file}', a log of OpenAI's evals: found 'correct', but no probability of an answer. "
-            "Log it for each sample: evals.record.record_metrics(confidence=p)."
-        )
-    return rows
+    return [row for row in samples.values() if "correct" in row]
 
 
 def _row_of_stats(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def _words(text: str) -> tuple[str, ...]:
 _LABEL = _words(
     "y_true true_label true_labels true_class truelabel gold gold_label gold_labels gt gt_label "
     "ground_truth actual_label label labels target targets targs y true truth class_label y_test "
-    "actual class label_id label_ids obs observed outcome"
+    "actual class label_id label_ids observed outcome"
 )
 CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
@@ -206,8 +206,6 @@ def _images(free: FreeColumns) -> str | None:
 def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
     label = free.named(_LABEL, (1, 2))
-    if label and _key(label) == "obs" and free.columns.series(label).is_unique:  # row numbers
-        label = None
     correct = free.named(CORRECT_NAMES)
     if label is None or correct is None or not free.named(_CONFIDENCE):
         return label or correct
@@ -291,7 +289,8 @@ def _named_by_labels(
             continue
         if all(_mostly_numbers(columns, name) for name in names):
             shares = columns.matrix(names, np.float64)
-            if shares.min() >= 0 and np.abs(shares.sum(axis=1) - 1.0).max() <= 0.02:
+            sums = shares.sum(axis=1)
+            if shares.min() >= 0 and (shares % 1).any() and np.abs(sums - 1.0).max() <= 0.02:
                 return classes, names
     return None
 

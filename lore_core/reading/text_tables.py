@@ -199,7 +199,7 @@ def open_json(raw: RawFile) -> Columns:
     records, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return columns_of_inspect(raw, records[0])
-    records, notes = rows_of_log(raw.name, records) or (records, ())
+    records, notes = rows_of_log(records) or (records, ())
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
