@@ -275,8 +275,8 @@ def _named_by_labels(
     if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
         return None
     known = columns.series(label).dropna().unique()
-    classes = tuple(sorted(map(label_text, known))) if len(known) <= MAX_NAMED_CLASSES else ()
-    if len(set(classes)) < max(2, len(known)) or set(classes) <= set(class_suffixes(found)):
+    classes = tuple(sorted({label_text(value) for value in known[: MAX_NAMED_CLASSES + 1]}))
+    if not 2 <= len(classes) == len(known) or set(classes) <= set(class_suffixes(found)):
         return None
     are_numbers = all(map(str.isdecimal, classes))
     parted = (part(classes[0]) for n in free.names for part in (n.partition, n.rpartition))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import pandas as pd
@@ -61,7 +62,7 @@ def explained(error: MissingRoleError, columns: Columns, given: ColumnMapping) -
     """Return the error with the options that would read the file, where some were found."""
     known = guess(columns, given).options()
     fixes = [
-        " ".join(f"--column {item}" for item in found.mapping.options() if item not in known)
+        " ".join(f"--column {quote(item)}" for item in found.mapping.options() if item not in known)
         for found in suggest(columns, given)
     ]
     return InputError(f"{error} Or use {', or '.join(fixes)}.") if fixes else error

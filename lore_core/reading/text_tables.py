@@ -96,11 +96,6 @@ def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
         agreement = sum(len(row) == width for row in rows) / max(len(rows), 1), width
         if width > 1 and agreement > best:
             best, chosen, first_rows = agreement, delimiter, rows
-    if best[1] < 2:
-        reader = csv.reader(lines, delimiter=" ", skipinitialspace=True)
-        rows = [row for row in reader if row]
-        if len({*map(len, rows)}) == 1 < len(rows):
-            return " ", rows
     if len(first_rows) < 2 and not is_complete:
         raise csv.Error
     return chosen, first_rows
