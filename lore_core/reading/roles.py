@@ -274,9 +274,12 @@ def _named_by_labels(
     columns, label = free.columns, mapping.label
     if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
         return None
-    known = columns.series(label).dropna().unique()
+    values = columns.series(label)
+    if not len(values) or label_text(values.iloc[0]) in class_suffixes(found):
+        return None
+    known = values.dropna().unique()
     classes = tuple(sorted({label_text(value) for value in known[: MAX_NAMED_CLASSES + 1]}))
-    if not 2 <= len(classes) == len(known) or set(classes) <= set(class_suffixes(found)):
+    if not 2 <= len(classes) == len(known):
         return None
     are_numbers = all(map(str.isdecimal, classes))
     parted = (part(classes[0]) for n in free.names for part in (n.partition, n.rpartition))
