@@ -142,8 +142,11 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     called = f"predicted_{mapping.label}"
     prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
     # (Pipelines of Hugging Face call the predicted class ``label``, beside its ``score``.)
-    if free.named((*_SCORE, *_CONFIDENCE)) and not _family(free, _PROBABILITY_FAMILY):
-        prediction = prediction or free.named(("label",))
+    best, has_family = free.named(("label",)), bool(_family(free, _PROBABILITY_FAMILY))
+    if best and mapping.label and not prediction and not has_family and columns.flat(mapping.label):
+        right, given_class = columns.series(mapping.label), columns.series(best)
+        is_class = given_class.isin(right).mean() > 0.5 and not given_class.equals(right)
+        prediction = best if is_class and free.named((*_SCORE, *_CONFIDENCE)) else None
     if prediction and columns.flat(prediction) and not _is_share(columns, prediction):
         fill("prediction", prediction)
     fill(
