@@ -96,7 +96,7 @@ def test_a_zip_of_two_files_and_arrays_by_name():
 def test_rows_of_each_class_and_of_the_predicted_one():
     p, label = P[:, 0], Y == 0
     long = {"label": np.repeat(label, 2), "p": np.column_stack([1 - p, p]).ravel()}
-    refused(pd.DataFrame(long), "each row is there twice, with P and 1 - P")
+    refused(long, "each row is there twice, with P and 1 - P")
     found = lore.reading.read({"label": label, "p": np.maximum(p, 1 - p)})
     assert "No row has a P(1) below 0.5." in " ".join(found.report.warnings)
 
