@@ -119,10 +119,11 @@ def compare(
         f"{view.dataset.name}: fitted on {settings['calibration_rows']:,} calibration rows, "
         f"measured on {view.rows}{on}."
     )
+    about = about_predictions(result.most_probable), result.note_on_nll, rows
     text = [
         conclusion.sentence,
         text_table({"": list(result.names.values()), **cells}),
-        f"{about_predictions(result.most_probable)}\n{rows}",
+        "\n".join(filter(None, about)),
     ]
     return Output({**known, **result.to_dict()}, result.frame(), text)
 
@@ -142,7 +143,10 @@ def _models(
         found[typed] = views.methods.models_of(view, pair, progress=part)
     tables = [item.frame().assign(against=typed) for typed, item in found.items()]
     content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
-    text = [(item.sentence, text_table(item.texts), f"{item.how}.") for item in found.values()]
+    text = [
+        (item.sentence, text_table(item.texts), f"{item.how}. {item.measured.note_on_nll}".rstrip())
+        for item in found.values()
+    ]
     return Output(content, pd.concat(tables, ignore_index=True), [*sum(text, ()), view.basis()])
 
 

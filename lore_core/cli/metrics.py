@@ -48,7 +48,7 @@ def metrics(given: ViewOptions, *, top: int, draws: int | None, progress: Progre
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
     come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
-    from lore_core.metrics.proper_scores import clip_note
+    from lore_core.metrics.proper_scores import clip_note, unclipped_nll
     from lore_core.metrics.tables import metric_columns
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
@@ -62,7 +62,7 @@ def metrics(given: ViewOptions, *, top: int, draws: int | None, progress: Progre
     by_name = table.set_index("metric").to_dict(orient="index")
     content, sentences, listed = view.settings(), [], None
     if isinstance(view, views.View):
-        basis += clip_note(view.evaluation)
+        basis = f"{basis}\n{clip_note({'': unclipped_nll(view.evaluation)})}".rstrip()
         search = views.where.subgroups_of(view, progress=progress)
         listed = described(view, search).head(top)
         conclusion = views.where.verdict_of(view, search)
@@ -268,6 +268,7 @@ def check(
         check_subgroups,
         metric_table,
     )
+    from lore_core.metrics.proper_scores import clip_note
 
     wanted = {
         _LIMITED[name].name: limit / _LIMITED[name].unit.scale
@@ -279,10 +280,11 @@ def check(
     if not wanted and max_subgroup is None and against is None:
         raise InputError("a limit must be given, such as --max-ece 5 or --max-subgroup 10.")
     view = source.open_view(given, progress)
-    tables = []
+    tables, clips = [], ""
     if wanted:
         summary = views.methods.summary_of(view, n_draws=draws, progress=progress)
         tables.append(check_metrics(metric_table(summary), wanted))
+        clips = clip_note({"": summary.unclipped_nll}) if "NLL" in wanted else ""
     if max_subgroup is not None:
         found = views.where.subgroup_table(view, views.where.subgroups_of(view, progress=progress))
         tables.append(check_subgroups(found, max_subgroup / HUNDREDTHS))
@@ -295,7 +297,7 @@ def check(
     sentence = f"{int(failed.sum())} of {len(table)} limits exceeded"
     if (table["result"] == "not sure").any() and not strict:
         sentence += "; “not sure”: beyond the limit, but by no more than chance may be"
-    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {sentence}."]
+    text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {sentence}. {clips}".rstrip()]
     return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
 
 

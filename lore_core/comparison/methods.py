@@ -28,8 +28,8 @@ from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, RANKED_BY
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.metric import Metric
-from lore_core.metrics.proper_scores import BY_CLASS
-from lore_core.recalibration import NoRecalibration, Recalibrator
+from lore_core.metrics.proper_scores import BY_CLASS, clip_note
+from lore_core.recalibration import NoRecalibration, Recalibrator, TemperatureScaling
 from lore_core.shipping.predictor import Predictor
 
 _Found = TypeVar("_Found")
@@ -163,10 +163,18 @@ class Comparison(Shown):
             self.known["most probable"] = most_probable_classes(self.datasets)
         return self.known["most probable"]
 
+    @property
+    def note_on_nll(self) -> str:
+        """See :func:`~lore_core.metrics.proper_scores.clip_note`."""
+        note = clip_note({name: item.unclipped_nll for name, item in self.summaries.items()})
+        is_fitted = note and TemperatureScaling.label in self.recalibrators
+        return f"{note} {TemperatureScaling.label} is fitted with that clip." if is_fitted else note
+
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, by method."""
         return {
             "names": self.names,
+            "unclipped_nll": {name: item.unclipped_nll for name, item in self.summaries.items()},
             "most_probable": self.most_probable.to_dict(orient="index"),
             "methods": self.table.to_dict(orient="index"),
             "low": self.low.to_dict(orient="index"),

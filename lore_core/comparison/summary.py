@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -21,6 +22,7 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
+from lore_core.metrics.proper_scores import unclipped_nll
 
 _INTERVAL = ("low", "high", "estimate")
 
@@ -45,6 +47,8 @@ class Summary(Shown):
     #: (:func:`~lore_core.data.units.mean_values`), for paired differences. None after
     #: :meth:`without_row_values`.
     row_values: pd.DataFrame | None
+    #: Rows whose p of the true class the NLL clips, and the NLL without that.
+    unclipped_nll: tuple[int, float] = (0, math.nan)
 
     def with_simulated(self, simulated: pd.DataFrame) -> Summary:
         """Return the same with simulated intervals of calibration errors."""
@@ -136,5 +140,6 @@ def summarize(
             [(*limits[name], values[name]) for name in known], known, list(_INTERVAL)
         ),
         row_values=row_values,
+        unclipped_nll=unclipped_nll(dataset),
     )
     return summary if simulated is None else summary.with_simulated(simulated)

@@ -1,5 +1,7 @@
 """Proper scores of whole probability vectors: NLL and Brier, of rows, classes and all together."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -63,16 +65,24 @@ def row_nll(probabilities: Floats, labels: Ints) -> Floats:
     return class_nll(probabilities[np.arange(len(labels)), labels])
 
 
-def clip_note(rows: Dataset) -> str:
-    """Say of how many rows the NLL clips p, and what it is without; nothing where of none."""
+def unclipped_nll(rows: Dataset) -> tuple[int, float]:
+    """Return the number of rows whose p the NLL clips, and the NLL without that; 0 if unknown."""
     own = rows.probabilities[np.arange(len(rows)), rows.labels]
-    n_clipped = int((own < PROBABILITY_FLOOR).sum())
-    if not n_clipped or not rows.complete:
-        return ""
     with np.errstate(divide="ignore"):
-        full = np.average(-np.log(own), weights=rows.weights)
-    clipped = counted(n_clipped, "row")
-    return f"\nNLL counts p of {clipped} below 1e-6 as 1e-6: without that it is {full:.3f}."
+        full = float(np.average(-np.log(own), weights=rows.weights))
+    return int((own < PROBABILITY_FLOOR).sum()) * rows.complete, full
+
+
+def clip_note(unclipped: Mapping[str, tuple[int, float]]) -> str:
+    """Say by model what :func:`unclipped_nll` found; nothing where none clips p."""
+    values = [
+        f"{'infinite' if np.isinf(nll) else f'{nll:.3f}'} ({counted(n, 'such row')})"
+        + (f" with “{name}”" if name else "")
+        for name, (n, nll) in unclipped.items()
+        if n
+    ]
+    text = f"NLL counts p below 1e-6 as 1e-6; without that it is {', '.join(values)}."
+    return text if values else ""
 
 
 def row_brier(probabilities: Floats, labels: Ints) -> Floats:

@@ -264,7 +264,7 @@ _SINGLE_KINDS = {
 def _class_order(dataset: Dataset) -> str | None:
     """Describe classes in another order, in all rows or in those of one half."""
     test = _inversion if dataset.n_classes == 2 else _reordering
-    doubt = test(dataset, _STRICT_Z)
+    doubt = (_both_classes(dataset) if dataset.n_classes == 2 else None) or test(dataset, _STRICT_Z)
     if doubt or dataset.split is None:
         return doubt
     for name in (CALIBRATION, EVALUATION):
@@ -273,6 +273,16 @@ def _class_order(dataset: Dataset) -> str | None:
         if rows.sum() >= _MIN_ROWS and (doubt := test(dataset.rows(rows), z)):
             return f"of the {name} rows, {doubt}"
     return None
+
+
+def _both_classes(dataset: Dataset) -> str | None:
+    """Describe rows that are there twice, once for each of two classes."""
+    n = len(dataset) // 2 * 2
+    p, labels = (of[:n].reshape(-1, 2) for of in (dataset.probabilities[:, 1], dataset.labels))
+    is_repeated = (labels[:, 0] == labels[:, 1]).all() and np.abs(p.sum(axis=1) - 1).max() < 1e-6
+    if not is_repeated or np.ptp(p) == 0:
+        return None
+    return "each row is there twice, with P and 1 - P, once a class. Keep those of one class."
 
 
 def _fits(dataset: Dataset, rows: Mask) -> bool:

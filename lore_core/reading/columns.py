@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,7 +23,13 @@ MAX_BYTES = 8 * 2**30
 #: Deepest nesting of records.
 _MAX_DEPTH = 4
 #: Keys of class and probability in lists of both, as of BigQuery and Hugging Face pipelines.
-_CLASS_KEYS = (("label", "class", "class_name"), ("prob", "probability", "score"))
+_CLASS_KEYS = (
+    ("label", "class", "class_name", "name"),
+    ("prob", "probability", "score", "confidence"),
+)
+#: Keys of a list of classes, and of one of their probabilities, as of Vertex AI.
+_CLASS_LISTS = (("classes", "labels"), ("scores", "probabilities"))
+_LIST = r"\s*\[[\s\d.,e+-]*\d[\s\d.,e+-]*\]\s*"
 #: What a column holds, as far as the file says.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 _KINDS: dict[str, Kind] = {
@@ -195,8 +201,9 @@ class Columns:
         texts = values.astype(object)
         numbers = pd.to_numeric(texts, errors="coerce")
         bad = (numbers.isna() & texts.notna()).to_numpy()
-        if bad.all() and texts.astype(str).str.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*%\s*").all():
-            return texts.astype(str).str.rstrip("% ").astype(np.float64).to_numpy() / 100
+        if bad.all() and texts.astype(str).str.fullmatch(r"\s*(\d+[.,]?\d*|\.\d+)\s*%\s*").all():
+            shares = texts.astype(str).str.rstrip("% ").str.replace(",", ".")
+            return shares.astype(np.float64).to_numpy() / 100
         if bad.any():
             fix = "Correct it (decimals with a point), or give the column another role."
             self.check(name, bad, "hold numbers only", fix, short(repr(texts[bad].iloc[0])))
@@ -244,8 +251,18 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) 
     """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
-    values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
+    values = {name: _with_lists(frame.iloc[:, k].infer_objects()) for k, name in enumerate(names)}
     return _columns_of_values(raw, what, values, **more)
+
+
+def _with_lists(cells: pd.Series[Any]) -> pd.Series[Any] | NDArray[Any]:
+    """Return lists of numbers in text, ``[0.1, 0.9]`` of all rows, as a matrix."""
+    if kind_of_dtype(cells.dtype) == "text" and cells.astype(str).str.fullmatch(_LIST).all():
+        with suppress(ValueError):
+            lists = (cell.strip(" []\n").replace(",", " ").split() for cell in cells)
+            matrix = _matrix([[*map(float, numbers)] for numbers in lists])
+            return cells if matrix is None else matrix
+    return cells
 
 
 def _columns_of_values(
@@ -257,10 +274,14 @@ def _columns_of_values(
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    listed_classes = _listed_classes(record)
+    yield from listed_classes.items()
     for name, value in record.items():
         if isinstance(value, dict) and value.get("type") == 1 and "values" in value:
             yield f"{prefix}{name}", value["values"]  # a dense vector of Spark
-        elif (shares := _by_class(value)) is not None:
+        elif listed_classes and any(name in keys for keys in _CLASS_LISTS):
+            continue
+        elif (shares := shares_by_class(value)) is not None:
             yield from shares.items()
         elif isinstance(value, dict) and depth < _MAX_DEPTH:
             yield from _flat(value, f"{prefix}{name}.", depth + 1)
@@ -268,7 +289,7 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
             yield f"{prefix}{name}", value
 
 
-def _by_class(value: Any) -> dict[str, Any] | None:
+def shares_by_class(value: Any) -> dict[str, Any] | None:
     """Return ``[{"label": "cat", "prob": 0.9}, …]`` as column to value; None of anything else."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
@@ -278,6 +299,15 @@ def _by_class(value: Any) -> dict[str, Any] | None:
     label, share = (next((n for n in names if n in known), "") for known in _CLASS_KEYS)
     shares = {f"p_{item[label]}": item[share] for item in value} if label and share else {}
     return shares if len(shares) == len(value) else None
+
+
+def _listed_classes(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``{"classes": ["cat", …], "scores": [0.9, …]}`` as column to value."""
+    names, shares = (next((record[k] for k in keys if k in record), 0) for keys in _CLASS_LISTS)
+    if not isinstance(names, list) or not isinstance(shares, list) or len(names) != len(shares):
+        return {}
+    found = {f"p_{name}": share for name, share in zip(names, shares, strict=True)}
+    return found if 1 < len(found) == len(names) else {}
 
 
 def _matrix(cells: list[Any]) -> NDArray[Any] | None:

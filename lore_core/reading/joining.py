@@ -50,7 +50,8 @@ def join(
     Raises InputError where neither fits exactly one file, or an id is missing or duplicated.
     """
     side_mapping = guess(side, ColumnMapping())
-    own = {getattr(side_mapping, role) for role in _OWN_ROLES}
+    has_labels = any(guess(columns, mapping).label for columns in files)
+    own = {getattr(side_mapping, role) for role in _OWN_ROLES if role != "label" or has_labels}
     new = [name for name in side.names if name not in own]
     key = mapping.row_id or side_mapping.row_id
     if key in side.shapes and any(key in columns.shapes for columns in files):

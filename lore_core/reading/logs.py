@@ -44,6 +44,8 @@ def rows_of_log(
     records: Sequence[Mapping[str, Any]],
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]] | None:
     """Return the rows of a log of a known tool, and a note on them; None of other records."""
+    if samples := _samples_of_events(records):
+        return samples, (_EVENTS_NOTE,)
     for row_of, note in _READERS.items():
         rows = [*itertools.takewhile(bool, map(row_of, records))]
         if rows and len(rows) == len(records):
@@ -91,6 +93,18 @@ def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def _samples_of_events(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the samples of a log of OpenAI's evals: what its events say of each."""
+    samples: dict[str, dict[str, Any]] = {}
+    for record in records:
+        name, data = str(record.get("sample_id")), record.get("data")
+        if {"run_id", "type"} <= set(record) and isinstance(data, dict):
+            samples[name] = samples.get(name, {"id": name}) | data
+        elif not {"spec", "final_report"} & set(record):
+            return []
+    return [row for row in samples.values() if "correct" in row]
+
+
 def _row_of_stats(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return HELM's statistics of an instance, ``[{"name": {"name": "max_prob"}, "mean": …}]``."""
     stats = record.get("stats")
@@ -120,6 +134,7 @@ def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
+_EVENTS_NOTE = "A log of OpenAI's evals: its events are joined by sample."
 #: What makes a row of a tool's record, and a note on it.
 _READERS: dict[Callable[[Mapping[str, Any]], dict[str, Any]], str] = {
     _row_of_choices: "The log-likelihoods of the choices became probabilities by softmax.",

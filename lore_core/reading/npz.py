@@ -49,11 +49,14 @@ _EXPANDED = {"groups": "group", "inputs": "input"}
 def open_npz(raw: RawFile) -> Columns:
     """Open an archive; arrays are read when asked for."""
     headers = _headers(raw)
-    class_names = _texts(raw, "class_names") if "class_names" in headers else None
+    longest = max((shape[:1] for shape, _ in headers.values()), default=())
+    others = (n for n in ("classes", "classes_") if n in headers and headers[n][0] < longest)
+    listing = "class_names" if "class_names" in headers else next(others, "")
+    class_names = _texts(raw, listing) if listing else None
     named, numbers = (headers.get(of, ((),))[0] for of in ("feature_names", "features"))
     are_named = len(numbers) == 2 and named == numbers[1:]
     feature_names = _texts(raw, "feature_names") if are_named else None
-    companions = {"class_names"} | ({"feature_names"} if feature_names is not None else set())
+    companions = {listing} | ({"feature_names"} if feature_names is not None else set())
     companions |= {f"{_EXPANDED[array]}_names" for array in _EXPANDED if _is_table(headers, array)}
     #: Column to its array, and its index there if the array holds several.
     columns: dict[str, tuple[str, int | None]] = {}

@@ -270,6 +270,12 @@ def _about_predictions(rows: Dataset, which: str) -> Iterator[str]:
             f"Every prediction of the {which} is right: are the labels what was predicted, or were "
             "the rows used in training?"
         )
+    low = rows.probabilities[:, 1].min()
+    if rows.n_classes == 2 and len(rows) >= _FEWEST and low >= 0.5 and not rows.labels.all():
+        yield (
+            f"No row has a P({rows.class_names[1]}) below 0.5. If it is that of the predicted "
+            "class, name the predictions, too (--column prediction=NAME)."
+        )
     if not rows.complete:
         yield (
             "Only the predicted class's confidence is known; the rest of each probability vector "

@@ -15,6 +15,8 @@ from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 _SAMPLE_CELLS = 1000
+#: Classes after which columns may be called.
+MAX_NAMED_CLASSES = 1000
 MAX_GROUP_VALUES = 20
 #: Split word to split; training rows belong to neither.
 SPLIT_WORDS = {
@@ -33,8 +35,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _LABEL = _words(
-    "label labels y_true true_label true_labels target targets y true truth ground_truth gt "
-    "true_class class_label y_test actual class label_id label_ids gold gold_label gold_labels"
+    "y_true true_label true_labels true_class truelabel gold gold_label gold_labels gt gt_label "
+    "ground_truth actual_label label labels target targets targs y true truth class_label y_test "
+    "actual class label_id label_ids observed outcome"
 )
 CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
@@ -53,14 +56,15 @@ _UNIT = ("unit", "units", "unit_id")
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
 _LOGITS = ("logits", "logit")
 _CONFIDENCE = _words(
-    "confidence confidences conf max_prob max_probability top_prob prediction_score"
+    "confidence confidences conf max_prob max_probability top_prob prediction_score pred_score"
 )
 #: Names for P(y = 1) or the confidence of a prediction: the values tell.
 _EITHER = _words(
     "p prob proba probability probs probabilities y_prob y_proba y_pred_proba y_pred_prob "
-    "pred_prob pred_proba predicted_probability predicted_prob"
+    "pred_prob pred_proba pred_probs predicted_probability predicted_prob scored_probabilities "
+    "phat p_hat"
 )
-_PROBABILITIES = (*_EITHER, "probas", "y_probs", "y_probas")
+_PROBABILITIES = (*_EITHER, "probas", "y_probs", "y_probas", "pred_score", "pred_scores")
 _POSITIVE = (
     _words("p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive positive_probability")
     + _EITHER
@@ -137,7 +141,14 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         fill("split", split)
     called = f"predicted_{mapping.label}"
     prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
-    fill("prediction", prediction if prediction and columns.flat(prediction) else None)
+    # (Pipelines of Hugging Face call the predicted class ``label``, beside its ``score``.)
+    best, has_family = free.named(("label",)), bool(_family(free, _PROBABILITY_FAMILY))
+    if best and mapping.label and not prediction and not has_family and columns.flat(mapping.label):
+        right, given_class = columns.series(mapping.label), columns.series(best)
+        is_class = given_class.isin(right).mean() > 0.5 and not given_class.equals(right)
+        prediction = best if is_class and free.named((*_SCORE, *_CONFIDENCE)) else None
+    if prediction and columns.flat(prediction) and not _is_share(columns, prediction):
+        fill("prediction", prediction)
     fill(
         "row_id",
         free.named(_ROW_ID, nested=True) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None),
@@ -155,8 +166,8 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         kind = _kind_of_given(columns, dataclasses.replace(given, label=mapping.label))
     else:
         names, kind = _probabilities(free, mapping)
-        if (not names or kind == "positive") and (named := _named_by_labels(free, mapping)):
-            names, classes, kind = named, named, "probabilities"
+        if named := _named_by_labels(free, mapping, names):
+            (classes, names), kind = named, "probabilities"
         fill("probabilities", names or None)
     mapping = dataclasses.replace(
         mapping,
@@ -230,6 +241,9 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     family = _family(free, _LOGIT_FAMILY)
     if family:
         return family, "logits"
+    share = free.named(_PREDICTION)
+    if share and not mapping.prediction and _is_share(free.columns, share):
+        return (share,), "positive"
     if mapping.prediction:
         confidence = free.named(_CONFIDENCE, (1, 2)) or one or free.named(_SCORE, (1, 2))
         return ((confidence,), "confidence") if confidence else ((), None)
@@ -253,17 +267,46 @@ def _family(free: FreeColumns, pattern: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(family.values())
 
 
-def _named_by_labels(free: FreeColumns, mapping: ColumnMapping) -> tuple[str, ...]:
-    """Return columns that are called as the labels, if every row of them sums to 1."""
+def _named_by_labels(
+    free: FreeColumns, mapping: ColumnMapping, found: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the labels and columns called so, ``score_cat``, if every row of them sums to 1.
+
+    None where the probabilities ``found`` are as good.
+    """
     columns, label = free.columns, mapping.label
     if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
-        return ()
-    classes = {label_text(value) for value in columns.series(label).dropna().unique()}
-    names = tuple(name for name in free.names if name in classes and columns.flat(name))
-    if not 2 <= len(names) == len(classes) or not all(_mostly_numbers(columns, n) for n in names):
-        return ()
-    sums = columns.matrix(names, np.float64).sum(axis=1)
-    return names if np.abs(sums - 1.0).max() <= 0.02 else ()
+        return None
+    values = columns.series(label)
+    if not len(values) or label_text(values.iloc[0]) in class_suffixes(found):
+        return None
+    known = values.dropna().unique()
+    classes = tuple(sorted({label_text(value) for value in known[: MAX_NAMED_CLASSES + 1]}))
+    if not 2 <= len(classes) == len(known):
+        return None
+    are_numbers = all(map(str.isdecimal, classes))
+    parted = (part(classes[0]) for n in free.names for part in (n.partition, n.rpartition))
+    for before, called, after in parted:
+        names = tuple(f"{before}{name}{after}" for name in classes)
+        if not called or not set(names) <= set(free.names) or not all(map(columns.flat, names)):
+            continue
+        # (Numbers are in many names: with probabilities beside them they mean little.)
+        if found and are_numbers and (before or after) and set(names) != set(found):
+            continue
+        if all(_mostly_numbers(columns, name) for name in names):
+            shares = columns.matrix(names, np.float64)
+            sums = shares.sum(axis=1)
+            if shares.min() >= 0 and (shares % 1).any() and np.abs(sums - 1.0).max() <= 0.02:
+                return classes, names
+    return None
+
+
+def _is_share(columns: Columns, name: str) -> bool:
+    """Return whether numbers lie between 0 and 1, as no class does."""
+    if columns.kinds[name] != "number":
+        return False
+    values = columns.numbers(name)
+    return bool(values.min() >= 0 and values.max() <= 1 and ((values > 0) & (values < 1)).any())
 
 
 def _mostly_numbers(columns: Columns, name: str) -> bool:

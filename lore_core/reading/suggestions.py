@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import pandas as pd
@@ -61,7 +62,7 @@ def explained(error: MissingRoleError, columns: Columns, given: ColumnMapping) -
     """Return the error with the options that would read the file, where some were found."""
     known = guess(columns, given).options()
     fixes = [
-        " ".join(f"--column {item}" for item in found.mapping.options() if item not in known)
+        " ".join(f"--column {quote(item)}" for item in found.mapping.options() if item not in known)
         for found in suggest(columns, given)
     ]
     return InputError(f"{error} Or use {', or '.join(fixes)}.") if fixes else error
@@ -101,8 +102,10 @@ def _changes(
         used = (label, known.split, known.row_id)
         free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
         free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
+        is_right = label.lower() in CORRECT_NAMES
+        kinds = ("correct", "confidence") if is_right else ("confidence", "positive", "correct")
         for name in free[:_TRIED]:
-            for kind in ("correct", "confidence", "positive"):
+            for kind in kinds:
                 change = {"label": label, "probabilities": name, "probability_kind": kind}
                 yield "probabilities", f"{name} as {_WORDS[kind]}", name, change
     for kind in PROBABILITY_KINDS if names else ():
@@ -112,14 +115,17 @@ def _changes(
     for role in ("split", "weight", "unit"):
         if name := getattr(known, role) or "":
             yield role, f"without '{name}' as {role}", name, {role: ""}
-    for name in [n for n in flat if _can_be_label(columns, n, known)][:_TRIED]:
+    width = sum(map(columns.width, names))
+    for name in [n for n in flat if _can_be_label(columns, n, known, width)][:_TRIED]:
         yield "label", f"{name} as the true class", name, {"label": name}
     for name in known.features or ():
         left = tuple(n for n in known.features or () if n != name)
         yield "features", f"without '{name}' as feature", name, {"features": left}
 
 
-def _can_be_label(columns: Columns, name: str, known: ColumnMapping) -> bool:
+def _can_be_label(columns: Columns, name: str, known: ColumnMapping, width: int) -> bool:
+    """Return whether a column has as many values as there are classes, or 2 to 50."""
     values: pd.Series[Any] = columns.series(name)
     used = (known.label, known.split, known.row_id, *(known.probabilities or ()))
-    return name not in used and 2 <= values.nunique() <= 50 and not values.isna().any()
+    fewest, most = (width, width) if 1 < width <= 5 else (2, 50)
+    return name not in used and fewest <= values.nunique() <= most and not values.isna().any()

@@ -19,6 +19,7 @@ from lore_core.reading.columns import (
     columns_of_frame,
     columns_of_records,
     refusing_damage,
+    shares_by_class,
 )
 from lore_core.reading.logs import columns_of_inspect, rows_of_log
 from lore_core.reading.raw_file import RawFile
@@ -29,6 +30,8 @@ _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
+#: Comments before a table, and what Excel writes there.
+_BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#[ #!].*|sep=.)\r?\n)+(?=[^\d])")
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -40,6 +43,10 @@ def open_text(raw: RawFile) -> Columns:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with raw.open() as stream, refusing_damage(raw.name, "UTF-16 text", UnicodeDecodeError):
             return open_text(RawFile(raw.name, stream.read().decode("utf-16").encode()))
+    if before := _BEFORE_TABLE.match(head):
+        with raw.open() as stream:  # (Blank lines count as lines, too.)
+            rest = stream.read()[before.end() :]
+        return open_text(RawFile(raw.name, b"\n" * before[0].count(b"\n") + rest))
     if b"\0" in head:
         raise InputError(f"'{raw.name}' is no UTF-8 text: it holds zero bytes. Save it as UTF-8.")
     is_complete = len(head) < _SAMPLE_BYTES
@@ -216,17 +223,20 @@ def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
         return [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
     if {"eval", "samples"} <= set(content):
         return [content]
-    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in content.values()}
-    if len(lengths) == 1 and max(lengths) > 1:  # whole columns, not one row
-        columns = zip(*content.values(), strict=True)
-        return [dict(zip(content, row, strict=True)) for row in columns]
+    lists = {name: cells for name, cells in content.items() if isinstance(cells, list) and cells}
+    first: list[Any] = next(iter(lists.values()), [None])
+    if len(lists) == 1 and isinstance(first[0], dict) and shares_by_class(first) is None:
+        return first  # beside a summary
+    is_row = any(isinstance(value, (int, float)) for value in content.values())
+    if len({*map(len, lists.values())}) == 1 < len(first) and not is_row:  # whole columns
+        return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     inner = [value for value in content.values() if isinstance(value, dict)]
     if inner and len(inner) == len(content) and len({tuple(value) for value in inner}) == 1:
-        if all(map(str.isdecimal, content)):  # rows by their number
+        are_columns = all(map(str.isdecimal, inner[0])) or len(inner) < len(inner[0])
+        if not are_columns or all(map(str.isdecimal, content)):  # rows by number or name
             return inner
         return [{name: cells[row] for name, cells in content.items()} for row in inner[0]]
-    data = content.get("data")
-    return data if isinstance(data, list) else None
+    return None
 
 
 def _is_one_a_line(lines: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.metrics.catalogue import CATALOGUE, GLOBAL_TILES, REPORT_TABLE, TILES, WORST_CELL
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.metrics.metric import Metric
+from lore_core.metrics.proper_scores import clip_note
 from lore_core.regions import Subgroup, describe_composition, telling_rows
 from lore_core.regions.subgroups.verdict import generated_name
 from lore_core.report.charts import MAX_SHOWN, scene_of
@@ -154,6 +155,7 @@ def _numbers(findings: Findings, fill: Fill) -> Markup:
     return fill(
         "numbers.html",
         values=metric_table(findings.summary, findings.chance).to_dict("records"),
+        note_on_nll=clip_note({"": findings.summary.unclipped_nll}),
         bandwidths=None if curve is None else conclude_bandwidths(curve, findings.band, on=on),
         why_no_curve=missing(findings.missing["map"]) if curve is None else "",
     )
@@ -253,7 +255,7 @@ def _recalibrators(findings: Findings, fill: Fill) -> Markup:
         is_top_label=top_label,
         by=by,
         names=result.names,
-        about_predictions=about_predictions(result.most_probable),
+        about_predictions=f"{about_predictions(result.most_probable)} {result.note_on_nll}",
         conclusion=conclude_recalibration(result, findings.search if top_label else None),
         saved=saved,
         first=first,

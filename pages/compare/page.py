@@ -169,7 +169,7 @@ show_tabs("compare_tab", shows)
 st.caption(
     unbroken(
         f"{plain(pair.how)}; compared are {len(view.evaluation):,} evaluation rows, on one map. "
-        "Old is the model of the other pages."
+        f"Old is the model of the other pages. {plain(found.measured.note_on_nll)}"
     )
 )
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")

@@ -180,24 +180,7 @@ def offer_data() -> None:
 
 def contract() -> None:
     """List what a file should hold."""
-    st.markdown(
-        "| what | in a table (.csv, .parquet, .feather, .json) | in an .npz |\n"
-        "|---|---|---|\n"
-        "| true class | `label` | `labels` |\n"
-        "| probabilities | `p_<class>`, one column a class; or one `p` = P(y = 1) | `probs` "
-        "(n, K), or `logits` |\n"
-        "| or only | `confidence` and `prediction` | `confidence` and `predictions` |\n"
-        "| or, of answers | `confidence` and `correct` (1 or 0), no class | the same |\n"
-        "| features (for *where*) | `f_0`, `f_1`, … | `features` (n, p) |\n"
-        "| or texts, whose words become features | any column of sentences | the same |\n"
-        "| split (optional) | `split`: calibration / evaluation | `split` |\n"
-        "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
-        "| images (optional) | `file_name`: files below the table's folder, with Path | "
-        "`images` (n, h, w) uint8 |\n"
-        "| weights of rows (optional) | `sample_weight` | the same |\n"
-        "| units, whose rows go together (optional) | `unit`, such as the patient | the same |\n\n"
-        "Any other column is kept as metadata and shown beside its row."
-    )
+    st.markdown(Path(__file__).with_name("contract.md").read_text(encoding="utf-8"))
 
 
 def resplit(loaded: Loaded) -> None:

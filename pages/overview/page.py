@@ -11,6 +11,7 @@ from lore_core.data.dataset import ALL_CLASSES
 from lore_core.data.number_text import unbroken
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
+from lore_core.metrics.proper_scores import clip_note
 from lore_core.metrics.tables import metric_columns
 from lore_core.view.methods import remaining_of
 from pages.shared import compute
@@ -85,6 +86,8 @@ found = compute.summary(view)
 with st.grid(len(TILES), min_column_width=150, gap="xsmall"):
     for metric in TILES if view.is_local else GLOBAL_TILES:
         show_tile(found, metric)
+if clips := clip_note({"": found.unclipped_nll}):
+    st.caption(clips)
 
 
 def _reliability() -> None:

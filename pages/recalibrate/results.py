@@ -181,7 +181,8 @@ def short_table(result: Comparison, pending: Sequence[str] = ()) -> None:
     st.caption(
         unbroken(
             f"Best {by.words} first; n = {n:,} evaluation rows, 95 % CI. Green: significantly "
-            f"better than {plain(nothing_done(first))}; amber: significantly worse."
+            f"better than {plain(nothing_done(first))}; amber: significantly worse. "
+            f"{plain(result.note_on_nll)}"
         )
     )
 
@@ -199,7 +200,7 @@ def metrics_table(
     notes = _notes(result, metrics, measured_on, pending=pending)
     if grouping is not None and catalogue.WORST_CELL.name in result.table:
         notes.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
-    notes.append(plain(about_predictions(result.most_probable)))
+    notes += [plain(about_predictions(result.most_probable)), plain(result.note_on_nll)]
     st.caption(unbroken(" ".join(notes)))
 
 

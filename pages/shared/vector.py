@@ -9,6 +9,7 @@ from lore_core.data.number_text import POINTS, p_sentence, rows_words, share_wor
 from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
+from lore_core.metrics.proper_scores import clip_note
 from lore_core.view import View
 from lore_core.view.inference import vector_chance_of, vector_errors_of
 from pages.shared import compute
@@ -88,7 +89,8 @@ def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> Non
         unbroken(
             f"{rows_words(int(errors.supported().sum()))} of {view.rows} have ten effective "
             f"neighbours or more at {view.kernel_in_words}. NLL and Brier are of all "
-            "probabilities, the accuracy is of the predicted class."
+            "probabilities, the accuracy is of the predicted class. "
+            + clip_note({"": found.unclipped_nll})
         )
     )
 

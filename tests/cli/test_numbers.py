@@ -24,7 +24,7 @@ class TestMetrics:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(rows)))
         text = run("metrics", "-", "--calibration-share", "0")
         full = -np.log([0.8, 0.7, 1e-7]).mean()
-        assert f"NLL counts p of 1 row below 1e-6 as 1e-6: without that it is {full:.3f}." in text
+        assert f"1e-6 as 1e-6; without that it is {full:.3f} (1 such row)." in text
 
     def test_values(self, run_json, file, dataset, points):
         found = run_json("metrics", file, "--draws", "0", "--gamma", "0.3", "--bins", "5")

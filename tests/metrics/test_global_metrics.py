@@ -16,6 +16,7 @@ from lore_core.metrics import (
     wilson_interval,
 )
 from lore_core.metrics.global_metrics import counted_groups, exact_interval
+from lore_core.metrics.proper_scores import clip_note, unclipped_nll
 
 
 def test_bins_by_hand():
@@ -55,6 +56,8 @@ def test_nll_and_brier_match_sklearn():
         )
         assert lore.brier_score(p, y) == pytest.approx(expected)
     assert lore.negative_log_likelihood([[1.0, 0.0]], [1]) == pytest.approx(-np.log(1e-6))
+    clipped = unclipped_nll(lore.Dataset([[1.0, 0.0], [0.5, 0.5]], [1, 0]))
+    assert "infinite (1 such row) with “a”, 0.500 (2" in clip_note({"a": clipped, "c": (2, 0.5)})
 
 
 def test_groupwise_by_hand():

@@ -89,6 +89,16 @@ def test_a_zip_of_two_files_and_arrays_by_name():
     refused(RawFile("a.zip", zipped(b"", "ab")), r"'a\.zip' holds 2 files \(a, b\), not one")
     assert_is(lore.load(RawFile("a.zip", zipped(TABLE.to_csv(index=False)))))
     assert_is(lore.load({"label": Y, "probs": P, "features": F}))
+    texts = pd.DataFrame({"y": Y, "probs": map(str, P.tolist())}).to_csv(index=False)
+    assert_is(lore.load(RawFile("a.csv", f"# a comment\n{texts}".encode())), features=False)
+
+
+def test_rows_of_each_class_and_of_the_predicted_one():
+    p, label = P[:, 0], Y == 0
+    long = {"label": np.repeat(label, 2), "p": np.column_stack([1 - p, p]).ravel()}
+    refused(long, "each row is there twice, with P and 1 - P")
+    found = lore.reading.read({"label": label, "p": np.maximum(p, 1 - p)})
+    assert "No row has a P(1) below 0.5." in " ".join(found.report.warnings)
 
 
 GUESS, RIGHT = np.array(NAMES)[P.argmax(axis=1)], P.argmax(axis=1) == Y
@@ -111,12 +121,19 @@ LOGS = {
         "doc": {"gold_index": [int(Y[k])]}, "model_response": {"logprobs": [*np.log(P[k]) - 1]}},
     "HELM": lambda k: {"instance_id": f"id{k}", "stats": helm(k)},
     "OpenAI": lambda k: {"label": WORDS[k], "response": openai(k)},
+    "evals": lambda k: [
+        {"run_id": "1", "sample_id": f"s.{k}", "type": kind, "data": data} for kind, data in
+        {"match": {"correct": bool(RIGHT[k])}, "metrics": {"confidence": P[k].max()}}.items()],
+    "Vertex AI": lambda k: {
+        "label": WORDS[k], "got": {"classes": NAMES[::-1], "scores": P[k, ::-1].tolist()}},
+    "pipeline": lambda k: {"label": GUESS[k], "score": P[k].max(), "true_label": WORDS[k]},
+    "KNIME": lambda k: {"y": WORDS[k], **{f"P (y={NAMES[c]})": P[k, c] for c in range(3)}},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", LOGS)
 def test_lists_of_classes_and_logs_of_tools(tmp_path, tool):
-    records = [LOGS[tool](k) for k in range(N)]
+    records = list(np.hstack([LOGS[tool](k) for k in range(N)]))
     (path := tmp_path / "log.json").write_text(json.dumps(records))
     if tool in ("BigQuery", "lighteval"):  # (The others write JSON only.)
         pq.write_table(pa.Table.from_pylist(records), path := tmp_path / "log.parquet")
