@@ -16,7 +16,7 @@ def parts(dataset, tmp_path_factory):
     for k in range(dataset.n_classes):
         frame[f"p_{k}"] = dataset.probabilities[:, k]
     frame["label"] = dataset.labels
-    frame["split"] = dataset.split
+    frame["split"], frame["patient"] = dataset.split, np.arange(len(frame)) // 4
     for k, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
         frame.iloc[rows].to_parquet(folder / f"part-{k}.parquet")
     return str(folder / "part-*.parquet")
@@ -65,6 +65,9 @@ def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, 
     assert (numbers["signed_error"] <= numbers["at_most"]).all()
     assert "all rows (MLCE)" in run("landscape", parts, "--bins", 3, "--gamma", 1)
     refuses("single rows", "landscape", parts, "--significant-only")
+    output = run("metrics", parts, "--column", "unit=patient")
+    assert "groups of whole units; p-values need the rows" in output
+    assert "simulations" not in output
 
 
 def test_of_many_files_a_sample_is_fitted_on(run, parts, tmp_path, monkeypatch):
@@ -101,7 +104,8 @@ def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features,
     assert fitted.feature_maps[0]["map"].transform(rows.features).shape == (300, dimensions)
 
 
-def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys, refuses):
+@pytest.mark.parametrize("size", [1, 3])
+def test_batches_are_saved_and_a_change_is_named(run, size, tmp_path, capsys, refuses):
     rng = np.random.default_rng(1)
     days = tmp_path / "days"
     days.mkdir()
@@ -109,7 +113,9 @@ def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys
         p, z = rng.uniform(0.02, 0.98, 1500), rng.normal(size=(1500, 2))
         frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": z[:, 0], "f_b": z[:, 1]})
         reported = np.where((day == 10) & (z[:, 0] > 0), 1 - p, p)
-        frame["label"] = np.where(rng.random(1500) < reported, "yes", "no")
+        frame["label"] = np.where(rng.random(1500 // size).repeat(size) < reported, "yes", "no")
+        if size > 1:
+            frame["unit"] = day * 1000 + np.arange(1500) // size
         frame.to_parquet(days / f"day-{day}.parquet")
     saved = tmp_path / "kept"
     early = [days / "day-1.parquet", days / "day-2.parquet"]

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from lore_core import InputError
+from lore_core.data.number_text import gap_words
 from lore_core.mergeable import LocalErrorSums, change_between
 
 
@@ -66,3 +68,35 @@ def test_more_rows_in_a_bad_place_are_no_change():
         p.append(change_between(*sums, n_draws=99, random_state=seed).p_value)
     # 40 draws from a share of 10 %: more than 9 in one of a hundred cases.
     assert np.sum(np.array(p) <= 0.1) <= 9
+
+
+def test_rows_of_units_go_by_groups_of_whole_units():
+    rng = np.random.default_rng(5)
+    unit = np.repeat(np.arange(90), rng.integers(1, 20, 90))
+    n, group = len(unit), unit * 7 % 64
+    c, later = rng.uniform(0.5, 0.99, n), rng.random(n) < 0.4
+    a, z = (rng.random(90)[unit] < c).astype(float), np.full((n, 2), 0.1)
+
+    def summed(of):
+        return LocalErrorSums.of(c[of], a[of], z[of], n_bins=2, groups=group[of])
+
+    whole, parts = summed(slice(None)), np.array_split(rng.permutation(n), 3)
+    assert (summed(parts[2]) + summed(parts[0]) + summed(parts[1])).digest == whole.digest
+    errors, t = [], stats.t.ppf(0.975, 63)
+    for values in (c - a, a):
+        apart = values - values.mean()
+        square = sum(apart[group == g].sum() ** 2 for g in range(64))
+        errors.append(np.sqrt(64 / 63 * square) / n)
+    gap = (c - a).mean()
+    assert gap_words(gap, gap - t * errors[0], gap + t * errors[0]) in whole.units_sentence
+    table, p = whole.reliability, a.mean()  # (All rows are in the upper bin.)
+    worth = p * (1 - p) / (t * errors[1] / stats.norm.ppf(0.975)) ** 2
+    assert table.effective_size[1] == pytest.approx(worth)
+    weight = np.where(later, np.mean(~later), -np.mean(later))
+    added = weight * (c - a - gap)
+    seen = sum(added[group == g].sum() ** 2 for g in range(64))
+    alone = n * p * (1 - p) * n / (n - 1) * np.mean(later) * np.mean(~later)
+    found = change_between(summed(~later), summed(later), n_draws=19).places.iloc[0]
+    assert found["z"] == pytest.approx(added.sum() / np.sqrt(max(seen, alone)), rel=1e-6)
+    with pytest.raises(InputError, match="units of rows"):
+        whole + LocalErrorSums.of(c, a, z, n_bins=2)

@@ -16,6 +16,7 @@ from lore_core.mergeable import (
     sample_rows,
     sum_files,
 )
+from lore_core.mergeable.partitions.plan import unit_groups
 
 
 def read_whole(files):
@@ -51,6 +52,24 @@ def test_processes_make_no_difference(files, tmp_path, watched_part):
     assert run.n_files == 3
     with pytest.raises(MemoryError, match="ended from outside"):
         sum_files([parts[0], watched_part(parts[1])], plan, n_workers=2)
+
+
+def test_units_span_files_and_any_type_names_them(files, tmp_path):
+    frames = [pd.read_parquet(path) for path in files]
+    for k, frame in enumerate(frames):
+        unit = pd.Series(np.arange(len(frame)) // 4 % 40).astype("Int64").where(frame.index > 9)
+        frame["unit"] = [unit, unit.astype("string"), unit.astype(float)][k]
+        frame.to_parquet(files[k])
+    parts = partitions_of(files)
+    plan = make_plan(parts[:1])
+    sums, c = sum_files(parts, plan).sums, np.concatenate([1 - f["p_no"] for f in frames])
+    group = unit_groups(pd.concat([frame["unit"].astype(object) for frame in frames]))
+    _, _, of_cells, (rows, *_) = sums.strata_of_groups()
+    named = np.concatenate([frame.index > 9 for frame in frames])
+    counted = np.bincount(of_cells, rows, 64)
+    assert counted.sum() == len(c) == 1200
+    assert (counted >= np.bincount(group[named].astype(int), minlength=64)).all()
+    assert len(set(group[:1200:4])) > 20
 
 
 def test_machines_share_a_directory(files, tmp_path):
