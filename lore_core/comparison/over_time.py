@@ -138,7 +138,6 @@ class RowBatches(SummedBatches):
         tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
         degrees = np.full(len(names), np.inf)
         if (units := self.rows.units) is not None:
-            # (z sums to 0 in a stratum: residuals may be taken less their bin's mean.)
             known, apart = before | after, sure - right
             mean = np.bincount(bins, apart * known) / np.maximum(np.bincount(bins, known), 1)
             apart -= mean[bins]

@@ -280,8 +280,7 @@ class Plan:
 
 
 def unit_groups(units: pd.Series[Any]) -> Floats:
-    """Return the group of each row's unit, the same for a name in any file, (n,)."""
-    # (Rows without a unit are units of their own.)
+    """Return the group of each row's unit, or of the row where it has none, by its name, (n,)."""
     alone = pd.Series(np.arange(len(units)), units.index)
     names = units.astype(object).where(units.notna(), alone).map(label_text)
     return np.asarray(pd.util.hash_array(names.to_numpy(object)) % np.uint64(N_GROUPS), np.float64)

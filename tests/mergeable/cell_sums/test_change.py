@@ -74,29 +74,23 @@ def test_rows_of_units_go_by_groups_of_whole_units():
     rng = np.random.default_rng(5)
     unit = np.repeat(np.arange(90), rng.integers(1, 20, 90))
     n, group = len(unit), unit * 7 % 64
-    c, later = rng.uniform(0.5, 0.99, n), rng.random(n) < 0.4
+    c, later = rng.uniform(0.5, 0.99, n), rng.random(n) < 0.4  # all in the upper of two bins
     a, z = (rng.random(90)[unit] < c).astype(float), np.full((n, 2), 0.1)
 
     def summed(of):
         return LocalErrorSums.of(c[of], a[of], z[of], n_bins=2, groups=group[of])
 
+    def squares(values):
+        return sum(values[group == g].sum() ** 2 for g in range(64))
+
     whole, parts = summed(slice(None)), np.array_split(rng.permutation(n), 3)
     assert (summed(parts[2]) + summed(parts[0]) + summed(parts[1])).digest == whole.digest
-    errors, t = [], stats.t.ppf(0.975, 63)
-    for values in (c - a, a):
-        apart = values - values.mean()
-        square = sum(apart[group == g].sum() ** 2 for g in range(64))
-        errors.append(np.sqrt(64 / 63 * square) / n)
-    gap = (c - a).mean()
-    assert gap_words(gap, gap - t * errors[0], gap + t * errors[0]) in whole.units_sentence
-    table, p = whole.reliability, a.mean()  # (All rows are in the upper bin.)
-    worth = p * (1 - p) / (t * errors[1] / stats.norm.ppf(0.975)) ** 2
-    assert table.effective_size[1] == pytest.approx(worth)
-    weight = np.where(later, np.mean(~later), -np.mean(later))
-    added = weight * (c - a - gap)
-    seen = sum(added[group == g].sum() ** 2 for g in range(64))
+    gap, p, t = (c - a).mean(), a.mean(), stats.t.ppf(0.975, 63)
+    half, of_a = (t * np.sqrt(64 / 63 * squares(v - v.mean())) / n for v in (c - a, a))
+    assert gap_words(gap, gap - half, gap + half) in whole.units_sentence
+    worth = p * (1 - p) / (of_a / stats.norm.ppf(0.975)) ** 2
+    assert whole.reliability.effective_size[1] == pytest.approx(worth)
+    added = np.where(later, np.mean(~later), -np.mean(later)) * (c - a - gap)
     alone = n * p * (1 - p) * n / (n - 1) * np.mean(later) * np.mean(~later)
     found = change_between(summed(~later), summed(later), n_draws=19).places.iloc[0]
-    assert found["z"] == pytest.approx(added.sum() / np.sqrt(max(seen, alone)), rel=1e-6)
-    with pytest.raises(InputError, match="units of rows"):
-        whole + LocalErrorSums.of(c, a, z, n_bins=2)
+    assert found["z"] == pytest.approx(added.sum() / max(squares(added), alone) ** 0.5, rel=1e-6)
