@@ -131,7 +131,8 @@ def _models(
     for number, typed in enumerate(against):
         part = part_of(progress, 0.3 + share * number, 0.3 + share * (number + 1))
         other = source.load_other(typed, given)
-        found[typed] = views.methods.models_of(view, other, by=by, progress=part)
+        pair = comparison.same_rows(view.dataset, other, by=by)
+        found[typed] = views.methods.models_of(view, pair, progress=part)
     tables = [item.frame().assign(against=typed) for typed, item in found.items()]
     content = {**view.settings(), "against": [item.to_dict() for item in found.values()]}
     text = [(item.sentence, text_table(item.texts), f"{item.how}.") for item in found.values()]
@@ -143,11 +144,8 @@ def changes_since(
 ) -> ModelComparison:
     """Compare the view's model, on its map, with an old one."""
     pair = comparison.same_rows(view.dataset, old, by=by)
-    points = view.embedding.coordinates[pair.rows] if view.is_local else None
-    how: dict[str, Any] = {"target": view.target, "random_state": view.seed, **view.local}
-    return comparison.compare_models(
-        pair.second, pair.first, points, by=by, **how, progress=progress
-    )
+    pair = replace(pair, first=pair.second, second=pair.first)
+    return views.methods.models_of(view, pair, progress=progress)
 
 
 def methods_of(

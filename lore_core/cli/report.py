@@ -132,6 +132,7 @@ def report(
     bounds; no subgroups, columns, groups, recalibrators and decisions.
     """
     from lore_core.cli.source import load_other
+    from lore_core.comparison import same_rows
     from lore_core.regions import load_subgroups
     from lore_core.report.archive import check_output_path, option_words, write_bundle
     from lore_core.report.files import report_files, require_packages
@@ -156,7 +157,7 @@ def report(
             if not isinstance(view, View):
                 raise InputError("'--against' needs rows that fit into memory.")
             other = load_other(against, given)
-            models = models_of(view, other, by=by, progress=progress)
+            models = models_of(view, same_rows(view.dataset, other, by=by), progress=progress)
         columns = [f"--column={item}" for item in given.columns]
         share = ("--calibration-share", repr(given.calibration_share))
         again = (*columns, *share, "--seed", str(given.seed), *option_words(known))

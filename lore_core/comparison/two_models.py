@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -10,18 +11,20 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.summary import summarize
+from lore_core.comparison.summary import Summary, summarize
 from lore_core.data.arrays import Floats, Ints, as_block
 from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import counted, short
 from lore_core.data.number_text import POINTS, p_sentence, rows_words, signed_points, with_points
 from lore_core.data.probabilities import by_blocks
-from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.progress import Progress, tell
 from lore_core.data.units import chosen_units, mean_values
 from lore_core.data.validation import InputError, Points, as_coordinates, check_lengths
 from lore_core.data.weights import weighed
+from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.proper_scores import BY_CLASS
 from lore_core.regions.selection import RegionReport, change_report, region_report
@@ -308,6 +311,8 @@ class ModelComparison:
             for what, found in (("Worse", worse), ("Better", better))
             if found
         ]
+        if not self.search.is_possible:
+            return "No subgroups were searched: the rows have neither columns nor a map."
         if not texts:
             n = self.search.tried
             tested = f"{n} tested on held-out rows" if n else "none looked changed enough to test"
@@ -441,18 +446,45 @@ def compare_models(
     if embedding is not None:
         coordinates = as_coordinates(embedding)
         check_lengths(embedding=coordinates, first=first)
-        points = coordinates[pair.rows][as_block(pair.first.in_split(EVALUATION))]
-    models = {of.name: of.evaluation for of in (pair.first, pair.second)}
+        points = coordinates[pair.rows]
     how: dict[str, Any] = {"target": target, "gamma": gamma, "random_state": random_state}
-    summaries = {}
-    for number, (name, rows) in enumerate(models.items()):
-        tell(progress, number / 4, f"measuring {name}")
-        summaries[name] = summarize(rows, points, details=False, **how, **measuring)
-    measured = Comparison.of(models, summaries)
+    return compare_same_rows(pair, points, **how, progress=progress, **measuring)
+
+
+def compare_same_rows(
+    pair: SameRows,
+    points: Floats | None = None,
+    *,
+    errors: Sequence[LocalErrors | None] = (None, None),
+    target: str | int = TOP_LABEL,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    gamma: float = GAMMA,
+    **measuring: Any,
+) -> ModelComparison:
+    """Compare two models of matched rows, as :func:`compare_models` does.
+
+    ``points`` (n, d): these rows on a map. ``errors``: known local errors there of both.
+    """
+    if points is not None:
+        points = points[as_block(pair.first.in_split(EVALUATION))]
+    models = {of.name: of.evaluation for of in (pair.first, pair.second)}
     one, two = (rows.target(target) for rows in models.values())
-    first, second = models.values()
-    search = _changed_subgroups(first, second, points, part_of(progress, 0.5, 1.0), **how)
-    return ModelComparison(measured, _differences(measured, one, two), search, pair.how)
+    how: dict[str, Any] = {"target": target, "gamma": gamma, "random_state": random_state}
+
+    def measure(rows: Dataset, known: LocalErrors | None) -> Summary:
+        return summarize(rows, points, local=known, details=False, **how, **measuring)
+
+    tell(progress, 0.0, "measuring the models")
+    with ThreadPoolExecutor(thread_count(None)) as threads:
+        found = threads.map(measure, models.values(), errors)
+        measured = Comparison.of(models, dict(zip(models, found, strict=True)))
+        differences = threads.submit(_differences, measured, one, two)
+        tell(progress, 0.4, "searching subgroups")
+        search = _changed_subgroups(pair.first.evaluation, one, two, points, threads, **how)
+    summaries = {name: item.without_row_values() for name, item in measured.summaries.items()}
+    measured = replace(measured, summaries=summaries)
+    return ModelComparison(measured, differences.result(), search, pair.how)
 
 
 def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame:
@@ -478,16 +510,16 @@ def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame
 
 def _changed_subgroups(
     first: Dataset,
-    second: Dataset,
+    one: Target,
+    two: Target,
     points: Floats | None,
-    progress: Progress | None,
+    threads: Executor,
     *,
     target: str | int,
     gamma: float,
     random_state: int,
 ) -> SubgroupSearch:
     """Find subgroups whose gap changed or remained, of models of the same rows."""
-    one, two = (rows.target(target) for rows in (first, second))
     each = ALPHA / 2
     level = each / (2 * MOST_TRIED)
     before, after = (of.confidence - of.outcome for of in (one, two))
@@ -500,10 +532,12 @@ def _changed_subgroups(
     how: dict[str, Any] = {"gamma": gamma, "alpha": each}
     # (What one model predicts tells where that one errs: two models of one law differ there.)
     halves = halves_of(first, target=target, by_prediction=False, random_state=random_state)
-    changes = halves.of_model(two, change=True).search(
-        points, **how, also=is_nearer_or_further, progress=part_of(progress, 0.0, 0.5)
-    )
-    now = halves.of_model(two).search(points, **how, progress=part_of(progress, 0.5, 1.0))
+    if points is not None:
+        for half, _ in halves.turns:
+            half.neighbours(points)  # once for both searches
+    remaining = threads.submit(halves.of_model(two).search, points, **how)
+    changes = halves.of_model(two, change=True).search(points, **how, also=is_nearer_or_further)
+    now = remaining.result()
     average = Average.of(one.confidence, one.outcome, "zero", one.weights, one.units)
     changed = [_changed(item, one, two) for item in changes.subgroups]
     for item in now.subgroups:

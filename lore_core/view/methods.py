@@ -14,7 +14,7 @@ from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import metric_table
-from lore_core.comparison.two_models import ModelComparison, compare_models
+from lore_core.comparison.two_models import ModelComparison, SameRows, compare_same_rows
 from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset, Target
@@ -180,22 +180,34 @@ def comparison_of(
 
 
 def models_of(
-    view: View, other: Dataset, *, by: str | None = None, progress: Progress | None = None
+    view: View,
+    pair: SameRows,
+    *,
+    errors: Sequence[LocalErrors | None] = (None, None),
+    progress: Progress | None = None,
 ) -> ModelComparison:
-    """Compare another model, ``other``, with the one of the view, on its map.
+    """Compare two models, of which one is that of the view, on its map.
 
-    ``by``: see :func:`~lore_core.comparison.two_models.compare_models`.
+    ``errors``: known local errors of both.
     """
-    return compare_models(
-        view.dataset,
-        other,
-        view.embedding if view.is_local else None,
-        by=by,
+    return compare_same_rows(
+        pair,
+        view.embedding.coordinates[pair.rows] if view.is_local else None,
+        errors=errors,
         target=view.target,
         **view.local,
         random_state=view.seed,
         progress=progress,
     )
+
+
+def model_views(view: View, pair: SameRows) -> dict[str, View]:
+    """Return a view of each of two models, of the same rows on the same maps, by its name."""
+    maps = {
+        name: on if len(on) == len(pair.rows) else on.rows(pair.rows)
+        for name, on in view.maps.items()
+    }
+    return {of.name: view.with_(dataset=of, maps=maps) for of in (pair.first, pair.second)}
 
 
 def drawn_first(result: Comparison) -> list[str]:

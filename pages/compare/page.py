@@ -12,6 +12,7 @@ from lore_core.figures import bandwidth_figure
 from lore_core.metrics.proper_scores import row_nll
 from lore_core.regions.selection import change_report
 from lore_core.view import View
+from lore_core.view.methods import model_views
 from lore_core.view.view import scored_by_unit
 from pages.compare.maps import KEYS, show_maps
 from pages.compare.models import chosen_model
@@ -142,15 +143,9 @@ try:
 except InputError as error:
     show_error(error)
     st.stop()
-view = view.with_(
-    dataset=pair.first,
-    maps={
-        name: on if len(on) == len(pair.rows) else on.rows(pair.rows)
-        for name, on in view.maps.items()
-    },
-)
-found = compute.models(view, pair.second)
-views = dict(zip(found.names, (view, view.with_(dataset=pair.second)), strict=True))
+found = compute.models(view, pair)
+views = model_views(view, pair)
+view = views[pair.first.name]
 with st.container(key="main_answer"):
     conclude(st.container(), Conclusion(found.sentence))
 rows: Mask = np.ones(len(view.evaluation), dtype=bool)

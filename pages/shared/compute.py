@@ -59,6 +59,7 @@ _BUILT_ON: dict[Callable[..., Any], tuple[Part, ...]] = {
 #: How results are told apart by what they are of; what was fitted on a view by its methods.
 _NAMES: dict[str | type, Callable[[Any], Hashable]] = {
     Dataset: lambda dataset: dataset.digest,
+    SameRows: lambda pair: (pair.first.digest, pair.second.digest),
     Embedding: lambda embedding: embedding.digest,
     regions.Selection: lambda selection: selection.text,
     SubgroupSearch: lambda search: blake2b(
@@ -242,9 +243,10 @@ def matched(first: Dataset, second: Dataset) -> SameRows:
 
 
 @_cached(12, "Comparing the models …", *_LOCAL, "seed")
-def models(view: View, other: Dataset) -> ModelComparison:
+def models(view: View, pair: SameRows) -> ModelComparison:
     """Compare another model with that of a view."""
-    return methods.models_of(view, other)
+    known = map(errors, methods.model_views(view, pair).values()) if view.is_local else ()
+    return methods.models_of(view, pair, errors=tuple(known) or (None, None))
 
 
 def fits(

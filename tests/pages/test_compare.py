@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
+from lore_core.comparison import same_rows
 from lore_core.regions import Region, Selection
 from lore_core.view import View
 from lore_core.view.methods import models_of
@@ -50,7 +51,7 @@ def test_the_sentence_the_maps_and_the_tables_are_those_of_the_library(compared,
     page = compared(Loaded(new, "test"), compare_tab="Subgroups")
     assert page.errors == []
     on = lore.embed(old.features, "pca", 2)
-    found = models_of(View(old, maps={"PCA 2-D": on}), new)
+    found = models_of(View(old, maps={"PCA 2-D": on}), same_rows(old, new))
     assert found.sentence in page.plain
     assert "“the new one” is worse overall: NLL" in found.sentence
     table = page.table("rows", "kind")

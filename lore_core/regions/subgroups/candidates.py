@@ -37,6 +37,8 @@ SAME = 0.6
 PART_OF = 0.5
 #: What holds more than this share of the rows is no subgroup.
 _LARGEST = 0.75
+#: Of more than twice as many rows, so many are searched, and all others are held out.
+MOST_SEARCHED = 100_000
 #: The least sum of variances of a set: with less, hardly any outcome is in doubt.
 _LEAST_VARIANCE = 0.5
 #: How much a set's excess counts, by what it takes to name it: one column, two, an outline.
@@ -302,21 +304,27 @@ class SearchedHalf:
 
         ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
         """
-        regions, nearest = list[Candidate](), np.empty(0, dtype=np.int64)
+        regions, nearest = list[Candidate](), np.zeros(len(self.rows), dtype=np.int64)
         if points is not None:
-            graph, nearest = self._neighbours(points)
+            graph, nearest = self.neighbours(points)
             regions = list(self._regions(points[self.searched], graph, gamma))
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
+        rows, near, own = self.rows, nearest, self.searched
+        if len(rows) > 2 * MOST_SEARCHED:  # those searched tell which sets are alike
+            rows, near, own = self.half, nearest[own], np.arange(len(own))
         chosen: list[Candidate] = []
         for item in map(self._merged, pool):
-            new = replace(item, inside=self._mask(item, nearest))
-            off = self.half.mean(residual, new.inside[self.searched])
+            new = replace(item, inside=_mask(item, rows, near, len(self.searched)))
+            off = self.half.mean(residual, new.inside[own])
             if new.sign * off < _MIN_GAP or any(_is_no_news(new, one) for one in chosen):
                 continue
             chosen.append(new)
             if len(chosen) == most:
                 break
+        if rows is not self.rows:
+            whole = (_mask(item, self.rows, nearest, len(own)) for item in chosen)
+            chosen = [replace(item, inside=of) for item, of in zip(chosen, whole, strict=True)]
         return chosen
 
     @cached_property
@@ -324,7 +332,7 @@ class SearchedHalf:
         """Hold the points searched last and their neighbours, which are the same at every γ."""
         return []
 
-    def _neighbours(self, points: Floats) -> tuple[Any, Ints]:
+    def neighbours(self, points: Floats) -> tuple[Any, Ints]:
         """Return which searched rows touch on a map (a graph), and the nearest one to each row."""
         for known, graph, nearest in self._last_map[-1:]:
             if np.array_equal(known, points):
@@ -440,13 +448,15 @@ class SearchedHalf:
             if worth > 0:
                 yield Candidate(worth, float(of_rows.mean), float(of_rows.lower_bound), (), rows)
 
-    def _mask(self, item: Candidate, nearest: Ints) -> Mask:
-        if item.rows is None:
-            holds = [part.holds(self.rows.attributes) for part in item.conditions]
-            return np.asarray(np.logical_and.reduce(holds))
-        own = np.zeros(len(self.searched), dtype=bool)
-        own[item.rows] = True
-        return np.asarray(own[nearest])
+
+def _mask(item: Candidate, rows: Rows, nearest: Ints, n_searched: int) -> Mask:
+    """Return which rows a set holds; ``nearest``: number of the searched row next to each."""
+    if item.rows is None:
+        holds = [part.holds(rows.attributes) for part in item.conditions]
+        return np.asarray(np.logical_and.reduce(holds))
+    own = np.zeros(n_searched, dtype=bool)
+    own[item.rows] = True
+    return np.asarray(own[nearest])
 
 
 def _is_no_news(new: Candidate, known: Candidate) -> bool:

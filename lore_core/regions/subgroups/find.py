@@ -19,6 +19,7 @@ from lore_core.data.weights import as_weights
 from lore_core.regions.enrichment import region_label
 from lore_core.regions.subgroups.candidates import (
     MIN_ROWS,
+    MOST_SEARCHED,
     PART_OF,
     SAME,
     Held,
@@ -44,8 +45,6 @@ MOST_TRIED = 12
 #: Numbers are cut into so many parts for pairs of columns, and so many times as many at most, of
 #: :data:`MIN_ROWS` rows or more, by themselves; a slice is a range of them.
 _PARTS, _MOST_TIMES = 6, 8
-#: Of more rows than this a part is searched and all others are held out.
-_MOST_SEARCHED = 100_000
 #: Share of ``alpha`` for subgroups that words of texts name.
 _BY_WORDS = 0.25
 #: Subgroups that share more rows than this are listed once.
@@ -120,6 +119,7 @@ class SubgroupSearch:
     #: Chance that any subgroup is listed if no subgroup is worse than what it is compared with.
     alpha: float
     by_words: bool = False  #: Whether there were words of texts that could name a subgroup
+    is_possible: bool = True  #: Whether there was a column or a map on which to search
 
     @property
     def strictest(self) -> float:
@@ -296,6 +296,7 @@ class Halves:
             accuracy=self.rows.mean(self.rows.outcome),
             alpha=alpha,
             by_words=any(item.words for item in self.rows.attributes),
+            is_possible=bool(self.rows.attributes) or points is not None,
         )
 
 
@@ -343,8 +344,8 @@ def _turns(c: Floats, units: Ints | None, random_state: int) -> list[tuple[Ints,
     if n < 2:
         return []
     order = rng.permutation(n)
-    if len(c) > 2 * _MOST_SEARCHED:
-        searched = np.isin(unit, order[np.cumsum(size[order]) <= _MOST_SEARCHED])
+    if len(c) > 2 * MOST_SEARCHED:
+        searched = np.isin(unit, order[np.cumsum(size[order]) <= MOST_SEARCHED])
         return [(np.flatnonzero(searched), np.flatnonzero(~searched))]
     # Alike in confidence: of two units that follow each other in it, a coin sends one to each half.
     order = order[np.argsort(sure[order], kind="stable")]
