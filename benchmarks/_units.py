@@ -184,7 +184,7 @@ once, on models whose error of up to 15 points follows the map (units of 10, 2,0
 NLL of 4,000 rows of new units by their true chances; ten models a line, differences ± their
 standard error). It changed too little, in either direction, to be kept:
 
-| correlation | error | γ by rows | γ by units | best γ | NLL, units − rows, at γ | NLL, units − rows, LoRe smooth |
+| correlation | error | γ by rows | γ by units | best γ | NLL, units − rows | of LoRe smooth |
 |---|---|---:|---:|---:|---:|---:|
 | 0.2 | follows the map | 0.17 | 0.21 | 0.23 | −0.00006 ± 0.00008 | 0.00013 ± 0.00004 |
 | 0.5 | follows the map | 0.17 | 0.21 | 0.23 | 0.00003 ± 0.00017 | 0.00032 ± 0.00029 |
