@@ -179,10 +179,9 @@ def unit_sums(seed: int, size: int, correlation: float) -> dict[str, float]:
 
 #: Of a branch that was not kept.
 _LEFT_OUT = """
-Not by units: the suggested γ and LoRe smooth leave out single rows. Where rows of a unit lie close
-together on the map and their outcomes go together, as those of frames of a clip, γ becomes too
-small by that and LoRe smooth gains little or nothing: choose γ by hand there, or calibrate on one
-row a unit. Measured once, on models whose error of up to 15 points follows the map or that are
+The suggested γ and LoRe smooth leave out whole units. Where rows of a unit lie close together on
+the map and their outcomes go together, as those of frames of a clip, γ by left-out rows is too
+small. Measured once, on models whose error of up to 15 points follows the map or that are
 calibrated: units of 10, 2,000 calibration rows, NLL of 4,000 rows of new units by their true
 chances, in thousandths above that of these chances (ten models a line). Change: where whole units
 are left out instead, ± its standard error. Share: how much of a row's place is its unit's. NLL: by
