@@ -10,16 +10,17 @@ from .conclusions import (
     retraining_in_subgroup as retraining_in_subgroup,
     subgroup_gaps as subgroup_gaps,
 )
-from .difference import (
-    ConfidenceDifference as ConfidenceDifference,
-    confidence_difference as confidence_difference,
-)
 from .effects import (
     compare_groups as compare_groups,
     compare_rewards as compare_rewards,
     group_report as group_report,
 )
-from .methods import Comparison as Comparison, compare as compare
+from .methods import (
+    Comparison as Comparison,
+    ConfidenceDifference as ConfidenceDifference,
+    compare as compare,
+    confidence_difference as confidence_difference,
+)
 from .over_time import (
     RowBatches as RowBatches,
     SliceChange as SliceChange,

@@ -6,22 +6,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from lore_core import demo, reading
 from lore_core.comparison import RowBatches
 from lore_core.dashboard.worker_pool import Request
-from lore_core.data.number_text import interval_words, p_sentence, p_words, signed_points
+from lore_core.data.number_text import (
+    batches_words,
+    interval_words,
+    p_sentence,
+    p_words,
+    signed_points,
+)
 from lore_core.data.progress import Progress
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.mergeable import Batches, SummedBatches, Watched
+from lore_core.figures.pictures.landscape import change_figure, sums_landscape_figure
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
+from lore_core.figures.pictures.picture import shared_limit
+from lore_core.mergeable import Batches, Change, SummedBatches, Watched
 from lore_core.mergeable.partitions.batches import N_PLACES, place_words
 from lore_core.mergeable.partitions.run import PLAN
 from lore_core.reading.formats import SUFFIXES
-from lore_core.regions import SumsLandscape
-from lore_core.report.batch_pictures import before_and_after, change_picture
+from lore_core.regions.field import Field, Outline, SumsLandscape
 from pages.shared import files
-from pages.shared.charts import chart_line, show_chart
+from pages.shared.charts import chart_line
 from pages.shared.controls import choose_source
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_as_seen
@@ -145,23 +154,42 @@ def look_at(look: Look, progress: Progress | None = None) -> list[Watched]:
 
 def show_change(look: Look, of: Watched) -> None:
     """Draw the local error of a batch minus that of all before it, uncertain parts pale."""
-    now, before = (_landscape_of(look, names) for names in ([of.name], _before(look, of)))
+    now, earlier = (_landscape_of(look, names) for names in ([of.name], _before(look, of)))
     if now.field is None:
         st.caption("Without a map in the plane there is no landscape of the change.")
         return
     key = ("change", look.state(look.names), of.name, look.gamma)
-    change = remembered(key, lambda: now.change_since(before))
-    axes = look.batches.plan.embedding.name.title
-    picture = change_picture(now, change, of, len(_before(look, of)), axes=axes)
-    on = f"{look.name} {axes}"
+    change = remembered(key, lambda: now.change_since(earlier))
+    axes, text = look.batches.plan.embedding.name.title, batches_words(len(_before(look, of)))
+    frame = sums_landscape_figure(earlier, axes=axes).extent  # as before and after
+    rows = f"{of.name} minus {text} before it, γ = {now.gamma:g}"
+    picture = change_figure(now, change, axes=axes, rows=rows, found=_boxes(of.change), frame=frame)
+    more = " 1: the region that changed most." if picture.regions else ""
+    _show_map(look, now, picture, change[0], "watch_change", f"{picture.how_to_read}{more}")
+
+
+def _show_map(
+    look: Look,
+    of: SumsLandscape,
+    picture: LandscapePicture,
+    field: Field | None,
+    key: str,
+    caption: str = "",
+) -> None:
+    """Draw a map of batches; all that are open move together."""
+    on = f"{look.name} {look.batches.plan.embedding.name.title}"
     live = LiveLandscape(
-        picture=picture, field=change[0], n_shown=now.sums.n_rows, map_key=on, gamma=look.gamma
+        picture=picture,
+        field=field,
+        n_shown=of.sums.n_rows,
+        map_key=on,
+        gamma=look.gamma,
+        link="batches",
     )
     st.markdown(f"**{plain(picture.title)}: {plain(picture.layers[0].name)}**")
-    live_landscape(live, "watch_change")
-    more = " 1: the region that changed most." if picture.regions else ""
-    words, as_seen = f"{picture.how_to_read}{more}", map_as_seen(picture, on)
-    chart_line(picture, "watch_change", narrow=True, caption=words, as_seen=as_seen)
+    live_landscape(live, key)
+    as_seen = map_as_seen(picture, on)
+    chart_line(picture, key, narrow=True, caption=caption, as_seen=as_seen)
 
 
 def list_changes(look: Look, of: Watched) -> None:
@@ -201,17 +229,22 @@ def list_changes(look: Look, of: Watched) -> None:
 def show_before_and_after(look: Look, of: Watched) -> None:
     """Draw the landscapes of a batch and of what it is compared with, in one frame and scale."""
     before = _before(look, of)
-    earlier, own = (_landscape_of(look, names) for names in (before, [of.name]))
-    if earlier.field is None or own.field is None:
+    pair = [_landscape_of(look, names) for names in (before, [of.name])]
+    if any(landscape.field is None for landscape in pair):
         st.caption("Without a map in the plane there is no landscape to draw.")
         return
-    axes = look.batches.plan.embedding.name.title
-    pair = before_and_after(earlier, own, of, len(before), axes=axes)
-    for column, key, chart in zip(
-        st.columns(2), ("watch_before", "watch_batch_map"), pair, strict=True
-    ):
+    how: dict[str, Any] = {
+        "axes": look.batches.plan.embedding.name.title,
+        "limit": shared_limit(*(of.values.mean_signed.value[of.supported] for of in pair)),
+        "found": _boxes(of.change),
+        "height": 480,
+    }
+    titles = f"{batches_words(len(before))} before it", of.name
+    for k, column in enumerate(st.columns(2)):
+        picture = sums_landscape_figure(pair[k], title=titles[k], **how)
+        how["frame"] = picture.extent
         with column:
-            show_chart(chart, key, narrow=True)
+            _show_map(look, pair[k], picture, pair[k].field, f"watch_{('before', 'now')[k]}")
     st.caption("Two maps differ by noise as well, more so where rows are few.")
 
 
@@ -224,3 +257,17 @@ def _landscape_of(look: Look, names: list[str]) -> SumsLandscape:
         return SumsLandscape.of(look.batches.joined(names), gamma=look.gamma)
 
     return remembered(("landscape", look.state(names), look.gamma), make)
+
+
+def _boxes(change: Change | None) -> list[tuple[str, Outline]]:
+    """Outline the place that changed most, where it is a part of a map in the plane."""
+    if change is None or change.places.empty or not np.isfinite(change.places["from_1"].iloc[0]):
+        return []
+    most = change.places.iloc[0]
+    inside = np.zeros((12, 12))
+    inside[1:-1, 1:-1] = 1.0
+    x, y = (
+        low + (high - low) * (np.arange(12) - 0.5) / 10
+        for low, high in ((most[f"from_{m}"], most[f"to_{m}"]) for m in (1, 2))
+    )
+    return [("1", Outline(x, y, inside))]

@@ -54,7 +54,10 @@ def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, 
     output = run("metrics", parts, "--draws", 39)
     assert "guaranteed" in output
     assert "sums over" in output
-    output = run("metrics", parts, "--map", "none", "--draws", 0)
+    unnamed = "lore: 'patient' names 400 things for 1,600 rows. If rows of one go together, "
+    unnamed += "intervals and p-values are too small: map it as unit (--column unit=patient, or "
+    unnamed += "on the Data page).\n"
+    output = run("metrics", parts, "--map", "none", "--draws", 0, error=unnamed)
     assert "ECE" in output
     assert "guaranteed" not in output
     table = tmp_path / "map.csv"

@@ -180,17 +180,12 @@ def sums_landscape_figure(
 
 
 def change_figure(
-    now: SumsLandscape,
-    change: tuple[Field, Mask],
-    *,
-    axes: str,
-    rows: str,
-    found: Sequence[tuple[str, Outline]] = (),
+    now: SumsLandscape, change: tuple[Field, Mask], *, axes: str, rows: str, **look: Any
 ) -> LandscapePicture:
     """Raster of local errors minus earlier ones, on a scale of its own; uncertain parts are pale.
 
     ``now``, ``change``: see :meth:`~lore_core.regions.SumsLandscape.change_since`. ``axes``,
-    ``rows``: name of the map, and what is compared. ``found``: as in :func:`landscape_figure`.
+    ``rows``: name of the map, and what is compared. ``**look``: of :func:`landscape_figure`.
     """
     field, is_certain = change
     limit = shared_limit(field.signed)
@@ -202,9 +197,9 @@ def change_figure(
         limit=limit,
         rows=rows,
         axes=axes,
-        found=found,
         height=480,
         title="Change of the local error",
+        **look,
     )
     return replace(
         picture,
@@ -213,8 +208,8 @@ def change_figure(
         name="change",
         vivid=Outline(field.x, field.y, is_certain.astype(np.float64)),
         how_to_read=(
-            "Red: more overconfident than before; blue: less. Pale: the 95 % interval of the "
-            "change there holds 0."
+            "Red: more overconfident than before at the same confidence; blue: less. Pale: the "
+            "95 % interval of the change there holds 0."
         ),
     )
 

@@ -88,8 +88,9 @@ def test_rows_of_units_go_by_groups_of_whole_units():
     gap, p, t = (c - a).mean(), a.mean(), stats.t.ppf(0.975, 63)
     half, of_a = (t * np.sqrt(64 / 63 * squares(v - v.mean())) / n for v in (c - a, a))
     assert gap_words(gap, gap - half, gap + half) in whole.units_sentence
-    worth = p * (1 - p) / (of_a / stats.norm.ppf(0.975)) ** 2
-    assert whole.reliability.effective_size[1] == pytest.approx(worth)
+    assert whole.reliability.effective_size[1] == pytest.approx(
+        p * (1 - p) * (1.959964 / of_a) ** 2
+    )
     added = np.where(later, np.mean(~later), -np.mean(later)) * (c - a - gap)
     alone = n * p * (1 - p) * n / (n - 1) * np.mean(later) * np.mean(~later)
     found = change_between(summed(~later), summed(later), n_draws=19).places.iloc[0]
