@@ -16,7 +16,14 @@ from lore_core.data.arrays import Floats, Ints, as_block
 from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import counted, short
-from lore_core.data.number_text import POINTS, p_sentence, rows_words, signed_points, with_points
+from lore_core.data.number_text import (
+    PLAIN,
+    POINTS,
+    p_sentence,
+    rows_words,
+    signed_points,
+    with_points,
+)
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.progress import Progress, tell
 from lore_core.data.units import chosen_units, mean_values
@@ -27,6 +34,7 @@ from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.proper_scores import BY_CLASS
+from lore_core.metrics.without_bins import score_parts
 from lore_core.regions.selection import RegionReport, change_report, region_report
 from lore_core.regions.subgroups.candidates import SAME, Tried
 from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch, halves_of
@@ -223,6 +231,9 @@ class ModelComparison:
     #: Subgroups whose gap changed or remained, those that became worse first.
     search: SubgroupSearch
     how: str  #: How rows were matched
+    #: Of both, parts of the squared error of the confidence: what calibrating, and what telling
+    #: rows apart would change (:func:`~lore_core.metrics.without_bins.score_parts`).
+    parts: pd.DataFrame
 
     @property
     def names(self) -> tuple[str, str]:
@@ -323,7 +334,8 @@ class ModelComparison:
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each metric and each subgroup: both values, and the second − first."""
-        values = {GAP: self.gaps, **self.measured.table.T.apply(tuple, axis=1)}
+        tables = (self.measured.table, self.parts)
+        values = {GAP: self.gaps} | {name: tuple(of[name]) for of in tables for name in of}
         rows = [
             {"what": name, "kind": "metric", "first": first, "second": second}
             | {end: self.differences[end].get(name) for end in _ENDS}
@@ -359,6 +371,8 @@ class ModelComparison:
             of = f"{row['kind']}: gap of {row['what']}, points"
             name = "mean gap, points" if row["what"] == GAP else metric.heading if metric else of
             unit, ends = metric.unit if metric else POINTS, (row["low"], row["high"])
+            if row["what"] in self.parts:
+                name, unit = f"{row['what']} (Brier, predicted class)", PLAIN
             values = (unit.text(row[of], signed=metric is None) for of in ("first", "second"))
             change = unit.estimate_text(row["difference"], *ends, signed=True)
             lines.append((name, *values, change))
@@ -479,12 +493,17 @@ def compare_same_rows(
     with ThreadPoolExecutor(thread_count(None)) as threads:
         found = threads.map(measure, models.values(), errors)
         measured = Comparison.of(models, dict(zip(models, found, strict=True)))
+        parts = {
+            name: score_parts(rows.confidence, rows.outcome, weights=rows.weights)
+            for name, rows in zip(models, (one, two), strict=True)
+        }
         differences = threads.submit(_differences, measured, one, two)
         tell(progress, 0.4, "searching subgroups")
         search = _changed_subgroups(pair.first.evaluation, one, two, points, threads, **how)
     summaries = {name: item.without_row_values() for name, item in measured.summaries.items()}
     measured = replace(measured, summaries=summaries)
-    return ModelComparison(measured, differences.result(), search, pair.how)
+    table = pd.DataFrame(parts).T
+    return ModelComparison(measured, differences.result(), search, pair.how, table)
 
 
 def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame:

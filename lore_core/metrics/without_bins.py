@@ -135,6 +135,20 @@ def _levels(c: Floats) -> tuple[Ints, Ints]:
     return level, count
 
 
+def score_parts(
+    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+) -> dict[str, float]:
+    """Split the mean of (outcome − confidence)² as :func:`isotonic_reliability`, of every level."""
+    c, a = as_rows(confidence, outcome)
+    w = as_weights(weights, len(c))
+    level = np.unique(c, return_inverse=True)[1]
+    mass = np.bincount(level, weights=w).astype(np.float64)
+    frequency = _isotonic(np.bincount(level, weights=weighed(a, w)) / mass, mass)[level]
+    given = c, frequency, np.average(a, weights=w)
+    score, left, spread = (float(np.average(np.square(a - x), weights=w)) for x in given)
+    return {"miscalibration": score - left, "discrimination": spread - left}
+
+
 def _isotonic(mean: Floats, mass: Floats) -> Floats:
     from scipy.optimize import isotonic_regression  # slow to import
 

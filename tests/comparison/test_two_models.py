@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.isotonic import IsotonicRegression
 
 import lore_core as lore
 from lore_core.comparison import same_rows
@@ -55,6 +56,23 @@ def test_differences_are_of_the_same_rows():
     of_class = lore.compare_models(old, new, target=1).differences["difference"]
     change = (new.probabilities - old.probabilities)[:, 1].mean()
     assert list(of_class[["gap", "accuracy"]]) == pytest.approx([change, 0], abs=1e-12)
+
+
+def test_calibration_and_discrimination_part_the_squared_error():
+    rng = np.random.default_rng(1)
+    sure = rng.uniform(0.5, 1, (2, 300)).round(2)
+    models = [
+        of.with_probabilities(np.where(of.labels[:, None] == [0, 1], c[:, None], 1 - c[:, None]))
+        for of, c in zip(pair(300), sure, strict=True)
+    ]
+    models[0] = models[0].with_probabilities(models[0].probabilities[rng.permutation(300)])
+    found = lore.compare_models(*models).frame().set_index("what")
+    for number, of in zip(("first", "second"), models, strict=True):
+        c, a = of.confidence, of.outcome
+        fitted = IsotonicRegression().fit_transform(c, a)
+        score, left, spread = (np.square(a - x).mean() for x in (c, fitted, a.mean()))
+        parts = found.loc[["miscalibration", "discrimination"], number]
+        assert list(parts) == pytest.approx([score - left, spread - left], abs=1e-12)
 
 
 def test_the_better_model_is_named():
