@@ -11,7 +11,6 @@ docs/decisions.md.
 import sys
 import time
 from dataclasses import replace
-from functools import partial
 
 import joblib
 import numpy as np
@@ -111,18 +110,12 @@ def unit_stream(seed: int, size: int, correlation: float, gap: float) -> list[li
     """p of batches with the role of units, and without it."""
     batches = of_units(seed, size, correlation, gap)
     alone = replace(batches, rows=replace(batches.rows, units=None))
-    sums = [batches.sums(name) for name in batches.names]
     found = []
     for of in (batches, alone):
-        p = []
+        p, sums = [], [of.sums(name) for name in of.names]
         for k in range(_BATCHES - 1 if gap else 1, _BATCHES):
-            change = change_between(
-                LocalErrorSums.joined(sums[:k]),
-                sums[k],
-                n_draws=199,
-                random_state=seed,
-                by_unit=partial(of.by_unit, k),
-            )
+            before = LocalErrorSums.joined(sums[:k])
+            change = change_between(before, sums[k], n_draws=199, random_state=seed)
             watched = Watched(of.names[k], 0, pd.DataFrame(), change, of.slices_of(k))
             p.append(watched.p_value)
         found.append(p)

@@ -104,7 +104,11 @@ def load_data(
     if len(files) > 2 and all(file.suffix in (".parquet", ".pq") for file in files):
         files = parts_of(files)
     mapping = lore.reading.parse_options(columns)
-    return lore.load(files, mapping=mapping, isolate=isolate)
+    read = lore.reading.read(files, mapping=mapping, isolate=isolate)
+    for check in read.report.checks:
+        if check.level == "look" and check.name in ("units", "neighbouring rows"):
+            note(check.found)
+    return read.dataset
 
 
 def load_other(typed: str, given: ViewOptions) -> lore.Dataset:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from lore_core.comparison.conclusions import Conclusion
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.errors import InputError
 from lore_core.data.number_text import (
@@ -23,6 +23,7 @@ from lore_core.data.number_text import (
     with_points,
 )
 from lore_core.data.texts import text_columns, with_text_features
+from lore_core.data.units import set_errors
 from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_rows
 from lore_core.mergeable.partitions.batches import change_words, in_order, stratified_change
 from lore_core.reading.mapping import ColumnMapping
@@ -94,7 +95,11 @@ class RowBatches(SummedBatches):
 
     def sums(self, name: str) -> LocalErrorSums:
         """Return the sums of a batch."""
-        return self.plan.sums_of_rows(self.rows.rows(self.batch == self.named.index(name)))
+        return self.plan.sums_of_values(self._values[:, self.batch == self.named.index(name)])
+
+    @cached_property
+    def _values(self) -> Floats:
+        return self.plan.values(self.rows)
 
     def state_of(self, name: str) -> Hashable:
         """Return what tells the rows of a batch from others."""
@@ -114,38 +119,12 @@ class RowBatches(SummedBatches):
                 masks.append(sparse.csr_matrix(condition.holds(attributes)[None].astype(float)))
         return names, sparse.vstack(masks, format="csr")
 
-    def _cells(self, width: float) -> Ints:
-        """Return confidence bin and cell of the map, so wide, of each row, (n, 1 + d)."""
-        assert self.rows.features is not None  # where there were none, there are zeros
-        target, z = self.rows.target(), self.plan.embedding.transform(self.rows.features)
-        cells = np.floor(z / width).astype(np.int64)
-        return np.column_stack([self.plan.bins.assign(target.confidence), cells])
-
-    def _apart(self, known: Mask) -> Floats:
-        """Return confidence − outcome less its mean over the known rows of its bin, (n,)."""
-        target = self.rows.target()
-        residual, bins = target.confidence - target.outcome, self._cells(1.0)[:, 0]
-        mean = np.bincount(bins, residual * known) / np.maximum(np.bincount(bins, known), 1)
-        return np.asarray(residual - mean[bins])
-
-    def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:
-        """Return what units add to the change of a batch since those before it, (s, units)."""
-        if (units := self.rows.units) is None:
-            return None
-        cells = np.concatenate([strata, self._cells(width)])
-        index = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
-        own, of_rows = np.split(index, [len(strata)])
-        before, after = self.batch < number, self.batch == number
-        added = _shares(of_rows, before, after) * self._apart(before | after)
-        shape = index.max() + 1, units.max() + 1
-        return sparse.csr_matrix((added, (of_rows, units)), shape=shape)[own]
-
     def changes(self, before: Mask, after: Mask) -> list[SliceChange]:
         """Compare slices between two masks of rows (n,), the most significant change first."""
         names, members = self._slices
-        target = self.rows.target()
-        values = np.stack([np.ones(len(self.rows)), target.outcome, target.confidence])
-        stratum = np.unique(self._cells(1.0), axis=0, return_inverse=True)[1].ravel()
+        sure, right, *z = self._values[: 2 + self.plan.embedding.n_components]
+        values, bins = (np.ones(len(sure)), right, sure), self.plan.bins.assign(sure)
+        stratum = np.unique([bins, *np.floor(z)], axis=1, return_inverse=True)[1].ravel()
         strata = sparse.csr_matrix((np.ones(len(stratum)), (np.arange(len(stratum)), stratum)))
 
         def sums(mask: Mask) -> Floats:
@@ -159,12 +138,18 @@ class RowBatches(SummedBatches):
         tested = (np.minimum(n_a, n_b) >= _FEWEST_ROWS) & (spread >= _LEAST_VARIANCE)
         degrees = np.full(len(names), np.inf)
         if (units := self.rows.units) is not None:
-            apart = self._apart(before | after)
+            known, apart = before | after, sure - right
+            mean = np.bincount(bins, apart * known) / np.maximum(np.bincount(bins, known), 1)
+            apart -= mean[bins]
             for k in np.flatnonzero(tested):
                 of = members[[k]].indices
-                share = _shares(stratum[of], before[of], after[of])
-                seen, degrees[k] = _unit_variance(share, apart[of], units[of])
-                spread[k] = max(spread[k], seen)
+                size = [np.bincount(stratum[of], side[of])[stratum[of]] for side in (before, after)]
+                share = (after[of] * size[0] - before[of] * size[1]) / np.maximum(sum(size), 1)
+                of, share = of[share != 0], share[share != 0]
+                is_later, size = (share > 0).astype(np.int64), np.abs(share)
+                error, n_units = set_errors(apart[of], is_later, 2, size, units[of])
+                degrees[k] = n_units.min() - 1
+                spread[k] = np.fmax(spread[k], np.square(error * np.bincount(is_later, size)).sum())
             tested &= degrees > 0
         with np.errstate(invalid="ignore", divide="ignore"):
             error, change = np.sqrt(spread), moved / weight
@@ -196,24 +181,6 @@ class RowBatches(SummedBatches):
         after = after if stays else self.batch == number
         found = self.changes(self.batch < number, after)
         return next(item for item in found if item.name == top.name), stays
-
-
-def _shares(stratum: Ints, before: Mask, after: Mask) -> Floats:
-    """Return what confidence − outcome of rows counts for in a change of their strata, (n,)."""
-    n_a, n_b = (np.bincount(stratum, of)[stratum] for of in (before, after))
-    return np.asarray((after * n_a - before * n_b) / np.maximum(n_a + n_b, 1))
-
-
-def _unit_variance(share: Floats, apart: Floats, units: Ints) -> tuple[float, int]:
-    """Return the cluster-robust variance of a slice's change, and the degrees of Student's t."""
-    total, degrees = 0.0, len(units)
-    for part in (np.maximum(share, 0.0), np.maximum(-share, 0.0)):  # later rows, earlier ones
-        mass, added = np.bincount(units, part), np.bincount(units, part * apart)
-        n_units = int(np.count_nonzero(mass))
-        square = np.square(added - mass * (added.sum() / (mass.sum() or 1.0))).sum()
-        total += float(square) * n_units / max(n_units - 1, 1)
-        degrees = min(degrees, n_units - 1)
-    return total, degrees
 
 
 def conclude_batches(

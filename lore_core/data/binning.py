@@ -104,11 +104,20 @@ def accuracy_by_bin(
 
 
 def accuracy_without_self(
-    index: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
+    index: Ints,
+    outcome: Floats,
+    alone: Floats,
+    weights: Floats | None = None,
+    units: Ints | None = None,
 ) -> Floats:
-    """Return the accuracy of the others in each row's bin, (n,); without others ``alone`` (n,)."""
-    each, own = np.ones(len(index)) if weights is None else weights, weighed(outcome, weights)
-    mass, right = (np.bincount(index, weights=of)[index] - of for of in (each, own))
-    others = np.bincount(index)[index] > 1
+    """Return the accuracy of the others in each row's bin, (n,); without others ``alone`` (n,).
+
+    ``units`` (n,): whose rows are no others; None: each row its own.
+    """
+    own = np.arange(len(index)) if units is None else index * (units.max() + 1) + units
+    own = np.unique(own, return_inverse=True)[1]
+    columns = np.ones(len(index)), weights, weighed(outcome, weights)
+    n, mass, right = (np.bincount(index, of)[index] - np.bincount(own, of)[own] for of in columns)
+    others = n > 0
     # (Rounding of the difference may leave [0, 1].)
     return np.where(others, np.clip(right / np.where(others, mass, 1.0), 0.0, 1.0), alone)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import Points, in_memory
 from lore_core.kernel_sums.compute import compute_sums, means_of_each
 from lore_core.kernel_sums.prepare import TOLERANCE, as_problem
@@ -21,6 +21,8 @@ from lore_core.kernel_sums.schedule import Workers
 
 #: Share of the progress of the squares of weights, where effective sizes are wanted.
 _SQUARES_SHARE = 0.4
+#: A smaller share of a mass, as a difference, may be rounding.
+_HARDLY_ANY = 1e-4
 #: Rows that make parts, joins and a problem in the plane posed from space.
 _WARMUP_ROWS = 2_100
 
@@ -191,6 +193,7 @@ def means_by_bandwidth(
     *,
     bandwidth: ArrayLike,
     effective_size: bool = True,
+    units: Ints | None = None,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
     **options: Any,
@@ -198,7 +201,23 @@ def means_by_bandwidth(
     """Yield the means of :func:`laplacian_means` one bandwidth at a time, in a third of the memory.
 
     Yielded are the number of a bandwidth, each once and in no order, and its means (n_t, m).
+    ``units`` (n,), with ``target_groups`` and ``exclude_self``: no row of a target's unit counts;
+    effective sizes are then NaN.
     """
+    if units is not None:
+        rows, groups = (targets, sources, values, weights), options.pop("target_groups")
+        pairs = np.unique(np.stack([groups, units]), axis=1, return_inverse=True)[1]
+        options |= {"bandwidth": bandwidth, "effective_size": False, "n_jobs": n_jobs}
+        own = dict(means_by_bandwidth(*rows, target_groups=pairs, **options))
+        options |= {"target_groups": groups, "progress": progress}
+        for b, whole in means_by_bandwidth(*rows, **options):
+            mass = whole.mass - own[b].mass
+            mass[mass <= _HARDLY_ANY * whole.mass] = 0.0
+            total = np.nan_to_num(whole.mean.T) * whole.mass
+            total -= np.nan_to_num(own[b].mean.T) * own[b].mass
+            mean = (total / np.where(mass > 0, mass, np.nan)).T
+            yield b, KernelMeans(mean, mass, whole.effective_size)
+        return
     if weights is None:
         problem = as_problem(targets, sources, values, "values", bandwidth=bandwidth, **options)
         workers = Workers(n_jobs, progress)

@@ -13,8 +13,9 @@ from lore_core.data.defaults import LARGEST_GAMMA, LEAST_GAMMA, N_BINS
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.shown import Shown
+from lore_core.data.units import as_units, mean_values
 from lore_core.data.validation import InputError, Points, as_placed_rows
-from lore_core.data.weights import as_weights, linearised, weighed
+from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_progress, scaled_bandwidth
@@ -161,13 +162,14 @@ def suggest_bandwidth(
     n_bins: int | Sequence[int] = N_BINS,
     binning: Binning = "equal-width",
     weights: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> BandwidthSuggestion:
     """Choose γ, and the bins if several numbers are given, by leave-one-out likelihood.
 
     Arguments are those of :func:`~lore_core.metrics.bandwidth.bandwidth_curve`, but ``n_bins`` may
-    be several numbers to try. Use calibration rows: never tune on what you evaluate. Raises
-    InputError if no bin holds two rows.
+    be several numbers to try. ``units`` (n,): whose rows are left out together. Use calibration
+    rows: never tune on what you evaluate. Raises InputError if no bin holds two rows.
 
     Notes
     -----
@@ -181,14 +183,14 @@ def suggest_bandwidth(
     if not tried:
         raise InputError("'n_bins' must name at least one number of bins; got none.")
     tries: list[tuple[Floats, Floats]] = []
-    w = as_weights(weights, len(c))
+    w, u = as_weights(weights, len(c)), as_units(units, len(c))
     n = len(tried)
     for step, count in enumerate(tried):
         progress_here = part_of(progress, step / n, (step + 1) / n)
-        tries.append(_leave_one_out(c, a, z, w, grid, int(count), binning, progress_here))
+        tries.append(_leave_one_out(c, a, z, w, u, grid, int(count), binning, progress_here))
     loss = np.stack([losses for losses, _ in tries])
     b, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-    gain = linearised(tries[b][1], w)
+    gain = mean_values(tries[b][1], w, u)
     return BandwidthSuggestion(
         gamma=float(grid[g]),
         n_bins=int(tried[b]),
@@ -196,7 +198,7 @@ def suggest_bandwidth(
         tried_bins=tuple(int(count) for count in tried),
         loss=loss,
         gain=float(gain.mean()),
-        gain_error=float(gain.std() / np.sqrt(len(c))),
+        gain_error=float(gain.std() / np.sqrt(len(gain))),
         at_edge=bool(g in (0, len(grid) - 1)),
         n_rows=len(c),
     )
@@ -207,6 +209,7 @@ def _leave_one_out(
     a: Floats,
     z: Floats,
     w: Floats | None,
+    u: Ints | None,
     grid: Floats,
     n_bins: int,
     binning: Binning,
@@ -219,7 +222,7 @@ def _leave_one_out(
             "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
             f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
         )
-    others = accuracy_without_self(index, a, c, w)
+    others = accuracy_without_self(index, a, c, w, u)
     losses, best, least = np.empty(len(grid)), np.empty(0), (np.inf, 0)
     for g, means in means_by_bandwidth(
         z,
@@ -228,6 +231,7 @@ def _leave_one_out(
         w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
+        units=u,
         exclude_self=True,
         effective_size=False,
         progress=kernel_progress(progress),

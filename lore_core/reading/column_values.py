@@ -79,7 +79,7 @@ def units_in_words(columns: Columns, mapping: ColumnMapping, units: NDArray[np.o
     return (
         f"The {n:,} rows of '{columns.file}' are of {len(size):,} units by '{mapping.unit}' "
         f"({size.min():,} to {size.max():,} rows each), which splits, tests and intervals keep "
-        "together. The suggested γ and LoRe smooth leave out single rows, not units."
+        "together."
     )
 
 

@@ -152,10 +152,11 @@ def leave_one_out_smooth(
             weights,
             bandwidth=scaled_bandwidth(gammas, maps[m].shape[1]),
             target_groups=part,
+            units=changed.units,
             exclude_self=True,
             effective_size=False,
         )
-        accuracy = accuracy_without_self(part, outcome, starts[:, 0], weights)
+        accuracy = accuracy_without_self(part, outcome, starts[:, 0], weights, changed.units)
         pulls = [*product(bases, STRENGTHS), *((None, s) for s in PSEUDO_ROWS)]
         settings = [(g, *pull) for g in range(len(gammas)) for pull in pulls]
         if step == 0:

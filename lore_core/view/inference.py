@@ -46,7 +46,8 @@ def chance_errors_of(
 def _sums_to_draw(view: View | SumsView, n_draws: int | None) -> tuple[LocalErrorSums | None, int]:
     """Return sums of rows, if like rows are drawn together, and the number of draws."""
     if isinstance(view, SumsView):
-        return view.sums, _DRAWS_OF_SUMS if n_draws is None else n_draws
+        wanted = _DRAWS_OF_SUMS if n_draws is None else n_draws
+        return view.sums, wanted if view.sums.of_units is None else 0  # (by which units?)
     c, points = view.target_rows.confidence, view.points()
     n_dimensions = points.shape[1]
     wanted = _DRAWS if n_draws is None else n_draws

@@ -272,6 +272,7 @@ class SumsView:
             f"over {len(self.sums.cells):,} cells of width {self.sums.width:g} on "
             f"{self.run.plan.note}: “guaranteed” are bounds of the exact number. Without them a "
             "number is exact, but for the NLL, which counts p below 1e-6 as 1e-6."
+            f"{self.sums.units_sentence}"
         )
 
     def settings(self) -> dict[str, Any]:

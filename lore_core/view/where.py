@@ -29,7 +29,7 @@ from lore_core.regions.variables.attributes import word_attributes
 from lore_core.regions.variables.cutting import Attribute
 from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.view.methods import gains_of
-from lore_core.view.view import SumsView, View, scored, scored_by_unit
+from lore_core.view.view import SumsView, View, scored_by_unit
 
 #: Two columns together: parts of each, rows of a cell that is shown, and least share of such cells.
 GRID_PARTS, GRID_MIN_ROWS, GRID_SHARE = 6, 20, 0.5
@@ -86,7 +86,7 @@ def suggestion_of(view: View, tried_bins: Sequence[int]) -> bandwidth.BandwidthS
         return None
     try:
         return bandwidth.suggest_bandwidth(
-            **scored(view.calibration.target(view.target)),
+            **scored_by_unit(view.calibration.target(view.target)),
             embedding=view.points(CALIBRATION),
             gammas=view.gammas,
             n_bins=tried_bins,

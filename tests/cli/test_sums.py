@@ -16,7 +16,7 @@ def parts(dataset, tmp_path_factory):
     for k in range(dataset.n_classes):
         frame[f"p_{k}"] = dataset.probabilities[:, k]
     frame["label"] = dataset.labels
-    frame["split"] = dataset.split
+    frame["split"], frame["patient"] = dataset.split, np.arange(len(frame)) // 4
     for k, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
         frame.iloc[rows].to_parquet(folder / f"part-{k}.parquet")
     return str(folder / "part-*.parquet")
@@ -35,8 +35,7 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, refuses):
         of = found["metrics"][name]
         assert of["at_least"] <= exact["metrics"][name]["value"] <= of["at_most"]
     for options, said in ((["--bins", "6"], "'--bins' must be 5"), (["--map", "pca-1"], "pca-2")):
-        options = ["--bins", "5", *options]
-        refuses(said, "metrics", parts, "--sums", kept, *options)
+        refuses(said, "metrics", parts, "--sums", kept, "--bins", "5", *options)
     refuses("'--isolate' is for one file", "metrics", parts, "--isolate", "--cells", "1000")
     refuses("does not exist", "metrics", "missing.parquet", "--isolate")
 
@@ -52,9 +51,11 @@ def test_a_curve_of_sums(run, parts, tmp_path):
 def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(source, "EXACT_ROWS", 100)
     output = run("metrics", parts, "--draws", 39)
-    assert "guaranteed" in output
     assert "sums over" in output
-    output = run("metrics", parts, "--map", "none", "--draws", 0)
+    unnamed = "lore: 'patient' names 400 things for 1,600 rows. If rows of one go together, "
+    unnamed += "intervals and p-values are too small: map it as unit (--column unit=patient, or "
+    unnamed += "on the Data page).\n"
+    output = run("metrics", parts, "--map", "none", "--draws", 0, error=unnamed)
     assert "ECE" in output
     assert "guaranteed" not in output
     table = tmp_path / "map.csv"
@@ -65,6 +66,9 @@ def test_many_rows_are_summed_without_asking(run, parts, tmp_path, monkeypatch, 
     assert (numbers["signed_error"] <= numbers["at_most"]).all()
     assert "all rows (MLCE)" in run("landscape", parts, "--bins", 3, "--gamma", 1)
     refuses("single rows", "landscape", parts, "--significant-only")
+    output = run("metrics", parts, "--column", "unit=patient")
+    assert "groups of whole units; p-values need the rows" in output
+    assert "simulations" not in output
 
 
 def test_of_many_files_a_sample_is_fitted_on(run, parts, tmp_path, monkeypatch):
@@ -106,7 +110,8 @@ def test_maps_of_a_local_method_need_not_be_named(tmp_path, n_features, options,
         assert [one["map"].transform(rows.features).shape[1] for one in saved] == used
 
 
-def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys, refuses):
+@pytest.mark.parametrize("size", [1, 3])
+def test_batches_are_saved_and_a_change_is_named(run, size, tmp_path, capsys, refuses):
     rng = np.random.default_rng(1)
     days = tmp_path / "days"
     days.mkdir()
@@ -114,7 +119,8 @@ def test_batches_are_saved_and_a_change_is_named(run, run_json, tmp_path, capsys
         p, z = rng.uniform(0.02, 0.98, 1500), rng.normal(size=(1500, 2))
         frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": z[:, 0], "f_b": z[:, 1]})
         reported = np.where((day == 10) & (z[:, 0] > 0), 1 - p, p)
-        frame["label"] = np.where(rng.random(1500) < reported, "yes", "no")
+        frame["label"] = np.where(rng.random(1500 // size).repeat(size) < reported, "yes", "no")
+        frame["unit" if size > 1 else "hour"] = day * 1000 + np.arange(1500) // size
         frame.to_parquet(days / f"day-{day}.parquet")
     saved = tmp_path / "kept"
     early = [days / "day-1.parquet", days / "day-2.parquet"]

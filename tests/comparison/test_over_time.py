@@ -1,7 +1,6 @@
 """Changes between batches of rows: the planted one is named, and no other."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from scipy import stats
 
 from lore_core import InputError, demo
 from lore_core.comparison import RowBatches, conclude_batches
-from lore_core.mergeable import Watched, change_between, metrics_of_sums
 
 LEVEL = 0.01
 
@@ -18,20 +16,9 @@ def batches_of(rows):
     return RowBatches.of(rows, rows.metadata["day"])
 
 
-def watched_of(batches, n_draws=39):
-    found = []
-    for k, name in enumerate(batches.names):
-        sums, change = batches.sums(name), None
-        if k:
-            change = change_between(batches.joined(batches.names[:k]), sums, n_draws=n_draws)
-        slices = batches.slices_of(k) if k else ()
-        found.append(Watched(name, sums.n_rows, metrics_of_sums(sums), change, slices))
-    return found
-
-
 def conclusion_of(rows):
     batches = batches_of(rows)
-    return conclude_batches(batches, watched_of(batches), LEVEL).sentence
+    return conclude_batches(batches, batches.movement(n_draws=39), LEVEL).sentence
 
 
 def gap(rows, chosen):
@@ -105,12 +92,7 @@ def test_copies_of_rows_change_no_test_where_they_are_units():
     ratio = np.array([(of_units[name] / z[name], five[name] / z[name]) for name in known])
     np.testing.assert_allclose(ratio[:, 0], 1.0, atol=0.15)
     assert (ratio[:, 1] > 2).all()
-    p = [
-        change_between(
-            b.joined(b.names[:2]), b.sums(b.names[2]), n_draws=99, by_unit=partial(b.by_unit, 2)
-        ).p_value
-        for b in (single, units, without)
-    ]
+    p = [b.movement(n_draws=99)[2].change_p for b in (single, units, without)]
     assert min(p[:2]) > 0.1 > p[2] == 0.01
 
 

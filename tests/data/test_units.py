@@ -8,6 +8,7 @@ from lore_core import reading
 from lore_core.data.units import Dependence, as_units, by_unit, design_effects, random_folds
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.inference.simulation import null_errors
+from lore_core.metrics.bandwidth import suggest_bandwidth
 from lore_core.metrics.rewards import reward_curves, risk_curve
 from lore_core.recalibration.smooth_tuning import parts
 from lore_core.regions.selection import region_report
@@ -118,3 +119,17 @@ def test_checks_notice_units_that_are_not_named():
     order, name = np.argsort(UNITS, kind="stable"), "neighbouring rows"
     assert level(name, order) == "look"
     assert level(name) == level(name, order, unit=UNITS) == "fine"
+
+
+@pytest.mark.parametrize("weights", [None, W])
+def test_bandwidths_are_chosen_by_units_left_out(weights):
+    w, gammas = np.ones(N) if weights is None else weights / weights.mean(), [0.1, 0.5, 2.0]
+    found = suggest_bandwidth(C, A, Z, gammas, n_bins=3, weights=weights, units=UNITS)
+    index = np.minimum((C * 3).astype(int), 2)
+    other = (index[:, None] == index) & (UNITS[:, None] != UNITS)
+    share = (other * w) @ A / (other * w).sum(axis=1)
+    apart = np.abs(Z[:, None] - Z).sum(axis=2)
+    for gamma, loss in zip(gammas, found.loss[0], strict=True):
+        kernel = np.exp(-apart / (2 * gamma)) * other * w
+        p = (kernel @ A + share) / (kernel.sum(axis=1) + 1)
+        assert loss == pytest.approx(-np.average(np.log(np.where(A == 1, p, 1 - p)), weights=w))

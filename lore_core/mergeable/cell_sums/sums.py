@@ -11,13 +11,16 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from lore_core.data.archive_files import Form, Kind, fields_of, form_of
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, confidence_bins
 from lore_core.data.defaults import GAMMA, N_BINS
+from lore_core.data.number_text import gap_words
 from lore_core.data.progress import Progress
 from lore_core.data.rules import Number, Values, check_fields
+from lore_core.data.units import by_unit, set_errors
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -33,9 +36,11 @@ from lore_core.mergeable.cell_sums.cells import (
     Targets,
     cells_of_rows,
     joined,
+    packed,
 )
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight, turned, values_at
-from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
+from lore_core.metrics.global_metrics import NORMAL_95, ReliabilityTable, wilson_interval
+from lore_core.metrics.means import mean_interval
 
 #: Cells kept by default: some 170 bytes each in the plane.
 MAX_CELLS = 2**20
@@ -45,6 +50,9 @@ _FINEST = {1: 14, 2: 10, 3: 8}
 _FINE_ENOUGH = 1 / 32
 #: Sums of whole numbers are exact up to so many rows.
 MOST_ROWS = 2**31
+#: Whole units are put into so many groups, whose sums are kept in cells at least this wide, by
+#: dimensions of the map: errors are compared within them.
+N_GROUPS, STRATUM = 64, {1: 1 / 8, 2: 1 / 4, 3: 1 / 2}
 #: Row scores are summed in units of this.
 _SCORE_UNIT = 2.0**-36
 
@@ -84,6 +92,8 @@ class LocalErrorSums:
     of_bins: Annotated[Ints, Values((3, "b"), whole=True)]
     #: By name of a score: its rows and its sum over them in units of 2^−36.
     scores: dict[str, tuple[int, int]]
+    #: Where rows are of units: cells of each group, whose number times ``n_bins`` is added to bins.
+    of_units: Cells | None
 
     @classmethod
     def of(
@@ -98,6 +108,7 @@ class LocalErrorSums:
         map_digest: str = "",
         at_least_level: int = 0,
         scores: Mapping[str, Floats] | None = None,
+        groups: Ints | None = None,
     ) -> Self:
         """Sum rows.
 
@@ -106,7 +117,8 @@ class LocalErrorSums:
         of equal width, or others, the same for all parts. ``max_cells``: more make the bounds
         narrower. ``map_digest``: of the map of the coordinates. ``at_least_level``: a level the
         cells are known to come to; saves time. ``scores`` (n,) each: further numbers, up to ±1,000,
-        whose mean is wanted, such as ``NLL``.
+        whose mean is wanted, such as ``NLL``. ``groups`` (n,): of rows whose outcomes go together,
+        the number of a group of whole units, from 0 to 63, the same in all parts.
         """
         c, a, z = as_placed_rows(confidence, outcome, embedding)
         if not 1 <= z.shape[1] <= 3:
@@ -115,8 +127,8 @@ class LocalErrorSums:
             )
         max_cells = check_integer(max_cells, "max_cells", minimum=16)
         chosen = confidence_bins([], n_bins) if bins is None else bins
-        if chosen.n_bins > 10_000:
-            raise InputError(f"'bins' must be 10,000 at most; got {chosen.n_bins:,}.")
+        if chosen.n_bins > (most := 10_000 if groups is None else 10_000 // N_GROUPS):
+            raise InputError(f"'bins' must be {most:,} at most; got {chosen.n_bins:,}.")
         index = chosen.assign(c)
         whole, variance = (np.rint(of / UNIT).astype(np.int64) for of in (c, c * (1 - c)))
         ones, right = np.ones(len(c), dtype=np.int64), a.astype(np.int64)
@@ -127,12 +139,17 @@ class LocalErrorSums:
         other = np.where(flip, right, 1 - right)
         lift = np.where(flip, high[index] - whole, whole - low[index])
         weights = ones, other, lift, variance  # in the order of `Weight`
-        cells = cells_of_rows(index, z, weights, _FINEST[z.shape[1]], max_cells, at_least_level)
+        d = z.shape[1]
+        cells = cells_of_rows(index, z, weights, _FINEST[d], max_cells, at_least_level)
+        of_units, wide = None, level_at(STRATUM[d], d, 1.0)
+        if groups is not None:
+            index = groups * chosen.n_bins + index
+            of_units = cells_of_rows(index, z, weights, _FINEST[d], max_cells, wide)
         totals = {
             name: (len(c), _exact_sum(np.rint(values / _SCORE_UNIT).astype(np.int64)))
             for name, values in (scores or {}).items()
         }
-        return cls(chosen, max_cells, map_digest, cells, of_bins, totals)
+        return cls(chosen, max_cells, map_digest, cells, of_bins, totals, of_units)
 
     @classmethod
     def nothing(
@@ -143,7 +160,7 @@ class LocalErrorSums:
         none = np.empty(0, dtype=np.int64)
         cells = Cells(n_dimensions, 0, none, np.empty((columns, 0), dtype=np.int64))
         of_bins = np.zeros((3, bins.n_bins), dtype=np.int64)
-        return cls(bins, max_cells, map_digest, cells, of_bins, {})
+        return cls(bins, max_cells, map_digest, cells, of_bins, {}, None)
 
     @classmethod
     def joined(cls, parts: Iterable[LocalErrorSums]) -> LocalErrorSums:
@@ -154,7 +171,7 @@ class LocalErrorSums:
         pending: list[LocalErrorSums] = []
         for part in parts:
             if pending:
-                pending[0]._check_like(part)
+                pending[0].check_like(part)
             pending.append(part)
             if len(pending) > 1 and sum(len(of.cells) for of in pending) > 2 * part.max_cells:
                 pending = [cls._added(pending)]
@@ -171,11 +188,13 @@ class LocalErrorSums:
             for name, (count, total) in part.scores.items():
                 before = scores.get(name, (0, 0))
                 scores[name] = (before[0] + count, before[1] + total)
+        of_units = [part.of_units for part in several if part.of_units is not None]
         result = dataclasses.replace(
             first,
             cells=joined([part.cells for part in several], first.max_cells),
             of_bins=np.sum([part.of_bins for part in several], axis=0),
             scores=dict(sorted(scores.items())),
+            of_units=joined(of_units, first.max_cells) if of_units else None,
         )
         if result.n_rows > MOST_ROWS:
             raise InputError(
@@ -192,22 +211,19 @@ class LocalErrorSums:
             f"cells of width {self.width:g}, {self.bins.n_bins} bins)"
         )
 
-    def _check_like(self, other: LocalErrorSums) -> None:
+    def check_like(self, other: LocalErrorSums) -> None:
+        """Raise InputError where other sums can be neither joined nor compared with these."""
+        none = not (self.n_rows and other.n_rows)
         for what, one, two in (
             ("confidence bins", self.bins.edges.tolist(), other.bins.edges.tolist()),
             ("ways of choosing bins", self.bins.binning, other.bins.binning),
             ("dimensions", self.n_dimensions, other.n_dimensions),
             ("'max_cells'", self.max_cells, other.max_cells),
             ("maps", self.map_digest, other.map_digest),
+            ("units of rows", none or self.of_units is None, none or other.of_units is None),
         ):
             if one != two:
-                raise InputError(f"sums can only be added where they share {what}; these differ.")
-
-    def check_comparable(self, other: LocalErrorSums) -> None:
-        """Raise InputError where other sums are of another map or in other bins."""
-        same_bins = self.bins.edges.tolist() == other.bins.edges.tolist()
-        if self.map_digest != other.map_digest or not same_bins:
-            raise InputError("sums can only be compared where they share map and confidence bins.")
+                raise InputError(f"sums must share {what} to be added or compared; these differ.")
 
     @property
     def n_dimensions(self) -> int:
@@ -228,15 +244,46 @@ class LocalErrorSums:
         """Return the width of cells of a level."""
         return float(np.ldexp(1.0, level - _FINEST[self.n_dimensions]))
 
+    def strata(self, level: int) -> tuple[Cells, Floats]:
+        """Return cells of a level; rows, right ones and Σ confidence of each, (3, m)."""
+        cells = self.cells.at_level(level)
+        coarse = dataclasses.replace(self, cells=cells)
+        rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
+        right = np.where(turned(self.bins)[cells.bin_index % self.bins.n_bins], other, rows - other)
+        return cells, np.stack([rows, right, rows * coarse.mean_confidence_of_cells()])
+
+    def strata_of_groups(self, level: int = 0) -> tuple[Ints, Ints, Ints, Floats]:
+        """Return keys, bins and groups of units of cells (m,); the same counts of each, (3, m)."""
+        cells, counts = dataclasses.replace(self, cells=self.of_units or self.cells).strata(level)
+        group, index = np.divmod(cells.bin_index, self.bins.n_bins)
+        return packed(index, cells.coordinates), index, group, counts
+
+    @cached_property
+    def units_sentence(self) -> str:
+        """The mean gap of rows of units, its cluster-robust interval; of other rows nothing."""
+        if self.of_units is None:
+            return ""
+        _, _, group, (rows, right, sure) = self.strata_of_groups()
+        gap = mean_interval(by_unit((sure - right) / rows, rows, group))
+        how = f"Intervals go by {N_GROUPS} groups of whole units; p-values need the rows."
+        return f" Mean confidence − accuracy: {gap_words(*gap)}. {how}"
+
     @cached_property
     def reliability(self) -> ReliabilityTable:
         """What each confidence bin promised and what it got: exact up to 2^−31."""
         count, right, promised = self.of_bins
-        low, high = wilson_interval(right, count)
-        mass = count.astype(np.float64)
-        with np.errstate(invalid="ignore"):
+        worth = mass = count.astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = right / mass
+            if self.of_units is not None:
+                _, index, group, (rows, good, _) = self.strata_of_groups()
+                error, n_groups = set_errors(good / rows, index, self.bins.n_bins, rows, group)
+                error *= stdtrit(n_groups - 1, 0.975) / NORMAL_95
+                known = share * (1 - share) / np.square(error)
+                worth = np.where(known > 0, np.minimum(known, mass), n_groups)
+            low, high = wilson_interval(right * (worth / mass), worth)
             return ReliabilityTable(
-                self.bins, count, promised * UNIT / count, right / count, low, high, mass, mass
+                self.bins, count, promised * UNIT / count, share, low, high, mass, worth
             )
 
     @property
@@ -262,7 +309,7 @@ class LocalErrorSums:
 
     def mean_confidence_of_cells(self) -> Floats:
         """Mean confidence of the rows of each cell, shape (m,)."""
-        index, (low, high) = self.cells.bin_index, _edges(self.bins)
+        index, (low, high) = self.cells.bin_index % self.bins.n_bins, _edges(self.bins)
         lift = self.cells.table[Weight.LIFT] / self.cells.table[Weight.ROWS]
         whole = np.where(turned(self.bins)[index], high[index] - lift, low[index] + lift)
         return np.asarray(np.clip(whole * UNIT, 0.0, 1.0))
@@ -347,6 +394,7 @@ class LocalErrorSums:
     @classmethod
     def _of_parts(cls, parts: dict[str, Any]) -> LocalErrorSums:
         scores = {name: (int(n), int(total)) for name, (n, total) in parts["scores"].items()}
+        parts = {"of_units": None, **parts}  # (Files of earlier versions have no units.)
         check_fields(cls, parts | {"scores": {}}, "")
         return cls(**parts | {"scores": scores})
 

@@ -6,9 +6,8 @@ import dataclasses
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,17 +23,13 @@ from lore_core.data.errors import InputError, as_path
 from lore_core.data.number_text import decimal, p_words, rows_words, share_words, signed_points
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import check_integer
-from lore_core.mergeable.cell_sums.cells import Cells
-from lore_core.mergeable.cell_sums.local_values import Weight, turned
 from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
-from lore_core.mergeable.cell_sums.sums import LocalErrorSums, level_at
+from lore_core.mergeable.cell_sums.sums import N_GROUPS, STRATUM, LocalErrorSums, level_at
 from lore_core.mergeable.partitions.plan import Plan, partitions_of
 from lore_core.mergeable.partitions.run import PLAN, made_directory, planned, sum_files
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 
-#: Rows that are compared share a confidence bin and a cell this wide, by dimensions of the map.
-_STRATUM = {1: 1 / 8, 2: 1 / 4, 3: 1 / 2}
-#: Places are so many times as wide as that: 2 to the power of these.
+#: Places are so many times as wide as a stratum: 2 to the power of these.
 _SCALES = (0, 1, 2, 3)
 #: Rows of a place at least, before and after.
 _FEWEST_ROWS = 30
@@ -59,15 +54,6 @@ class Change:
     n_draws: int
 
 
-def _strata(sums: LocalErrorSums, level: int) -> tuple[Cells, Floats]:
-    """Return cells of confidence bin and place; rows, right ones and Σ confidence, (3, s)."""
-    coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
-    cells = coarse.cells
-    rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
-    right = np.where(turned(sums.bins)[cells.bin_index], other, rows - other)
-    return cells, np.stack([rows, right, rows * coarse.mean_confidence_of_cells()])
-
-
 def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
     """Return what each stratum adds to a change, its weight, and the variance without one.
 
@@ -83,25 +69,20 @@ def stratified_change(before: Floats, after: Floats) -> tuple[Floats, Floats, Fl
 
 
 def change_between(
-    before: LocalErrorSums,
-    after: LocalErrorSums,
-    *,
-    n_draws: int = 999,
-    random_state: int = 0,
-    by_unit: Callable[[Ints, float], sparse.csr_matrix | None] | None = None,
+    before: LocalErrorSums, after: LocalErrorSums, *, n_draws: int = 999, random_state: int = 0
 ) -> Change:
     """Test whether the signed error changed anywhere between two sets of rows.
 
     The rows are no part of one another, on one map and in the same bins, else an InputError is
-    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1). ``by_unit``: of dependent
-    rows, what each unit adds to a change, (s, units), by strata (bin and cell, (s, 1 + d)) and the
-    width of their cells. Steps and formulas: docs/mergeable.md ("Whether errors change").
+    raised. ``n_draws``: simulations; p is no less than 1 / (n_draws + 1). Steps and formulas:
+    docs/mergeable.md ("Whether errors change").
     """
-    before.check_comparable(after)
+    before.check_like(after)
     n_draws = check_integer(n_draws, "n_draws", minimum=19)
-    wide = level_at(_STRATUM[before.n_dimensions], before.n_dimensions, 1.0)
-    level = max(wide, before.cells.level, after.cells.level)
-    (cells, one), (of_after, two) = _strata(before, level), _strata(after, level)
+    wide = level_at(STRATUM[before.n_dimensions], before.n_dimensions, 1.0)
+    every = [cells for of in (before, after) for cells in (of.cells, of.of_units) if cells]
+    level = max(wide, *(cells.level for cells in every))
+    (cells, one), (of_after, two) = before.strata(level), after.strata(level)
     _, here, there = np.intersect1d(cells.keys, of_after.keys, return_indices=True)
     unseen = 1.0 - float(two[0, there].sum() / max(two[0].sum(), 1.0))
     one, two = one[:, here], two[:, there]
@@ -112,9 +93,11 @@ def change_between(
     of_strata, width = (cells.bin_index[here], cells.coordinates[here]), before.width_at(level)
     members, named = _places(*of_strata, (n_a, n_b), width)
     variance, of_units = members @ spread, None
-    if by_unit is not None:
-        of_units = by_unit(np.column_stack(of_strata), width)
-    if of_units is not None:
+    if before.of_units is not None:
+        of_bin = np.bincount(of_strata[0], (one + two)[2] - right), np.bincount(of_strata[0], n)
+        apart = of_bin[0] / np.maximum(of_bin[1], 1)
+        of_units = _added_by_groups(after, level, cells.keys[here], n_a / n, apart)
+        of_units -= _added_by_groups(before, level, cells.keys[here], n_b / n, apart)
         variance = np.maximum(variance, (members @ of_units).power(2).sum(axis=1).A1)
     known = variance > 0
     members, named, variance = members[known], named[known], variance[known]
@@ -139,6 +122,17 @@ def change_between(
     return Change(
         (1 + beyond) / (1 + n_draws), table.iloc[order].reset_index(drop=True), unseen, n_draws
     )
+
+
+def _added_by_groups(
+    sums: LocalErrorSums, level: int, keys: Ints, share: Floats, apart: Floats
+) -> sparse.csr_matrix:
+    """Return Σ share · (r − mean r of the bin) by stratum and group of units, (s, groups)."""
+    own, index, group, counts = sums.strata_of_groups(level)
+    known = np.isin(own, keys)
+    stratum, (rows, right, sure) = np.searchsorted(keys, own[known]), counts[:, known]
+    added = share[stratum] * (sure - right - rows * apart[index[known]])
+    return sparse.csr_matrix((added, (stratum, group[known])), shape=(len(keys), N_GROUPS))
 
 
 def _places(
@@ -201,9 +195,6 @@ class SummedBatches(ABC):
         """Return slices of a batch, by its number from 1 on, that changed most; of sums none."""
         return ()
 
-    def by_unit(self, number: int, strata: Ints, width: float) -> sparse.csr_matrix | None:  # noqa: B027
-        """Return what units add to a change, see :func:`change_between`; None without units."""
-
     def keys(
         self, *, gamma: float = GAMMA, n_draws: int = N_DRAWS, random_state: int = 0
     ) -> dict[str, tuple[Hashable, Hashable]]:
@@ -251,7 +242,12 @@ class SummedBatches(ABC):
             if up_to not in known:
                 if n_before < at:
                     before = self.joined(names[:at], part_of(step, 0.0, 0.1))
-                found[up_to] = self._compared(at, before, sums, **testing)
+                change, slices = None, self.slices_of(at)[:N_PLACES] if at else ()
+                if before is not None:
+                    change = change_between(before, sums, **testing)
+                    # (Of thousands of regions only those that are listed are kept.)
+                    change = dataclasses.replace(change, places=change.places.head(N_PLACES))
+                found[up_to] = change, slices
                 before, n_before = sums if before is None else before + sums, at + 1
                 tell(step, 0.3, "")
             if own not in known:
@@ -261,16 +257,6 @@ class SummedBatches(ABC):
                 raise InputError(f"the batch '{name}' was summed anew meanwhile. Begin again.")
             known |= found
         return [Watched(name, *known[own], *known[to]) for name, (own, to) in keys.items()]
-
-    def _compared(
-        self, number: int, before: LocalErrorSums | None, sums: LocalErrorSums, **testing: int
-    ) -> tuple[Change | None, Sequence[Any]]:
-        if before is None:
-            return None, ()
-        change = change_between(before, sums, by_unit=partial(self.by_unit, number), **testing)
-        # (Of thousands of regions only those that are listed are kept.)
-        change = dataclasses.replace(change, places=change.places.head(N_PLACES))
-        return change, self.slices_of(number)[:N_PLACES]
 
     def joined(self, names: Sequence[str], progress: Progress | None = None) -> LocalErrorSums:
         """Return the sums of some batches together; at least one. InputError as of :meth:`sums`."""

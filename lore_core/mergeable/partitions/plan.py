@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -23,7 +24,7 @@ from lore_core.data.errors import InputError, as_path
 from lore_core.data.progress import Progress, tell
 from lore_core.embedding.embed import embed
 from lore_core.embedding.result import FORMS as EMBEDDING_FORMS, Embedding, MapName
-from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
+from lore_core.mergeable.cell_sums.sums import MAX_CELLS, N_GROUPS, LocalErrorSums
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.reading.arrow_tables import (
     Extract,
@@ -35,7 +36,7 @@ from lore_core.reading.arrow_tables import (
     row_locator,
 )
 from lore_core.reading.checks import check_data
-from lore_core.reading.columns import Columns
+from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.file_rows import assemble, read_rows
 from lore_core.reading.formats import files_fitting
 from lore_core.reading.mapping import ColumnMapping
@@ -227,28 +228,30 @@ class Plan:
             self.embedding.n_components, self.bins, max_cells=self.max_cells, map_digest=self.digest
         )
         datasets = map(self.dataset, part.extracts(_BATCH_ROWS, self.columns))
-        values = (self._values(rows) for rows in datasets if rows is not None)
+        values = (self.values(rows) for rows in datasets if rows is not None)
         while batches := list(itertools.islice(values, _SUMMED_BATCHES)):
-            total += self._sums(np.hstack(batches), total.cells.level)
+            total += self.sums_of_values(np.hstack(batches), total.cells.level)
         return total
 
-    def sums_of_rows(self, rows: Dataset) -> LocalErrorSums:
-        """Sum rows in memory."""
-        return self._sums(self._values(rows))
-
-    def _values(self, rows: Dataset) -> Floats:
-        """Return confidence, outcome, coordinates and, of complete vectors, scores, a line each."""
+    def values(self, rows: Dataset) -> Floats:
+        """Return confidence, outcome, coordinates, groups of units and scores, a line each."""
         if rows.features is None:
             raise InputError(f"'{rows.name}' must have features; it has none.")
         chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
         target_rows, points = rows.target(chosen), self.embedding.transform(rows.features)
         scores = [of(rows.probabilities, rows.labels) for of in _SCORES.values() if rows.complete]
-        return np.vstack([target_rows.confidence, target_rows.outcome, points.T, *scores])
+        groups = np.full(len(rows), np.nan)
+        if rows.metadata is not None and self.mapping.metadata:
+            groups = unit_groups(rows.metadata[self.mapping.metadata[0]])
+        elif rows.units is not None:
+            groups = unit_groups(pd.Series(rows.units))
+        return np.vstack([target_rows.confidence, target_rows.outcome, points.T, groups, *scores])
 
-    def _sums(self, values: Floats, level: int = 0) -> LocalErrorSums:
-        """Sum what :meth:`_values` returns; ``level``: one that the cells are known to come to."""
+    def sums_of_values(self, values: Floats, level: int = 0) -> LocalErrorSums:
+        """Sum what :meth:`values` returns; ``level``: one that the cells are known to come to."""
         confidence, outcome, *others = values
         d = self.embedding.n_components
+        groups = others.pop(d)
         return LocalErrorSums.of(
             confidence,
             outcome,
@@ -258,6 +261,7 @@ class Plan:
             map_digest=self.digest,
             at_least_level=level,
             scores=dict(zip(_SCORES, others[d:], strict=False)),
+            groups=None if np.isnan(groups).any() else groups.astype(np.int64),
         )
 
     @property
@@ -273,6 +277,13 @@ class Plan:
     def load(cls, path: Path) -> Plan:
         """Read what :meth:`save` wrote. Raises InputError if it is damaged or of another kind."""
         return cls(**_KIND.read(path))
+
+
+def unit_groups(units: pd.Series[Any]) -> Floats:
+    """Return the group of each row's unit, or of the row where it has none, by its name, (n,)."""
+    alone = pd.Series(np.arange(len(units)), units.index)
+    names = units.astype(object).where(units.notna(), alone).map(label_text)
+    return np.asarray(pd.util.hash_array(names.to_numpy(object)) % np.uint64(N_GROUPS), np.float64)
 
 
 def make_plan(
@@ -298,14 +309,15 @@ def make_plan(
         mapping or ColumnMapping(), groups=(), metadata=(), images="", row_id=""
     )
     guessed = guess(columns, given)
-    for role, what in (("weight", "weights"), ("unit", "units")):
-        if column := getattr(guessed, role):
-            raise InputError(
-                f"'{name}' has {what} of rows ('{column}'), which sums over cells cannot let "
-                f'count. Leave them out (--column {role}=, mapping={{"{role}": ""}}), or give '
-                "files that fit into memory together."
-            )
+    if column := guessed.weight:
+        raise InputError(
+            f"'{name}' has weights of rows ('{column}'), which sums over cells cannot let count. "
+            'Leave them out (--column weight=, mapping={"weight": ""}), or give files that fit '
+            "into memory together."
+        )
     sample = checked_rows(columns, guessed, name)
+    if column := guessed.unit:  # (Some parts may be of one unit alone, which is no role.)
+        guessed = dataclasses.replace(guessed, unit="", metadata=(column,))
     whence = f" from {len(extracts)} places"
     return plan_of_rows(sample, guessed, progress=progress, whence=whence, **settings)
 

@@ -261,6 +261,7 @@ class WholeData(Run):
             f"{self.sums.n_rows:,} evaluation rows of {self.n_files} files come from sums over "
             f"{len(self.sums.cells):,} cells of width {self.sums.width:g} on {self.plan.note}; "
             "“guaranteed” are bounds of the exact number, and without them a number is exact."
+            f"{self.sums.units_sentence}"
         )
 
 

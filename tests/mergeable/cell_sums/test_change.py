@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from lore_core import InputError
+from lore_core.data.number_text import gap_words
 from lore_core.mergeable import LocalErrorSums, change_between
 
 
@@ -66,3 +67,30 @@ def test_more_rows_in_a_bad_place_are_no_change():
         p.append(change_between(*sums, n_draws=99, random_state=seed).p_value)
     # 40 draws from a share of 10 %: more than 9 in one of a hundred cases.
     assert np.sum(np.array(p) <= 0.1) <= 9
+
+
+def test_rows_of_units_go_by_groups_of_whole_units():
+    rng = np.random.default_rng(5)
+    unit = np.repeat(np.arange(90), rng.integers(1, 20, 90))
+    n, group = len(unit), unit * 7 % 64
+    c, later = rng.uniform(0.5, 0.99, n), rng.random(n) < 0.4  # all in the upper of two bins
+    a, z = (rng.random(90)[unit] < c).astype(float), np.full((n, 2), 0.1)
+
+    def summed(of):
+        return LocalErrorSums.of(c[of], a[of], z[of], n_bins=2, groups=group[of])
+
+    def squares(values):
+        return sum(values[group == g].sum() ** 2 for g in range(64))
+
+    whole, parts = summed(slice(None)), np.array_split(rng.permutation(n), 3)
+    assert (summed(parts[2]) + summed(parts[0]) + summed(parts[1])).digest == whole.digest
+    gap, p, t = (c - a).mean(), a.mean(), 1.99834054  # of 63 degrees of freedom
+    half, of_a = (t * np.sqrt(64 / 63 * squares(v - v.mean())) / n for v in (c - a, a))
+    assert gap_words(gap, gap - half, gap + half) in whole.units_sentence
+    assert whole.reliability.effective_size[1] == pytest.approx(
+        p * (1 - p) * (1.959964 / of_a) ** 2
+    )
+    added = np.where(later, np.mean(~later), -np.mean(later)) * (c - a - gap)
+    alone = n * p * (1 - p) * n / (n - 1) * np.mean(later) * np.mean(~later)
+    found = change_between(summed(~later), summed(later), n_draws=19).places.iloc[0]
+    assert found["z"] == pytest.approx(added.sum() / max(squares(added), alone) ** 0.5, rel=1e-6)

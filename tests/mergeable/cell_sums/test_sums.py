@@ -95,11 +95,12 @@ def test_a_bad_file_is_said_in_one_sentence(tmp_path, harm):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("change", [{"n_bins": 10}, {"max_cells": 99}, {"map_digest": "elsewhere"}])
-def test_only_like_sums_are_added(change):
+def test_only_like_sums_are_added():
     c, a, z = _rows(30)
-    with pytest.raises(InputError, match="share"):
-        LocalErrorSums.of(c, a, z) + LocalErrorSums.of(c, a, z, **change)
+    others = {"n_bins": 10, "max_cells": 99, "map_digest": "elsewhere", "groups": np.arange(30)}
+    for name, other in others.items():
+        with pytest.raises(InputError, match="share"):
+            LocalErrorSums.of(c, a, z) + LocalErrorSums.of(c, a, z, **{name: other})
     with pytest.raises(InputError, match="dimensions"):
         LocalErrorSums.of(c, a, z) + LocalErrorSums.of(c, a, z[:, :1])
 

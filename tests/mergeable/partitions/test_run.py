@@ -16,6 +16,7 @@ from lore_core.mergeable import (
     sample_rows,
     sum_files,
 )
+from lore_core.mergeable.partitions.plan import unit_groups
 
 
 def read_whole(files):
@@ -51,6 +52,18 @@ def test_processes_make_no_difference(files, tmp_path, watched_part):
     assert run.n_files == 3
     with pytest.raises(MemoryError, match="ended from outside"):
         sum_files([parts[0], watched_part(parts[1])], plan, n_workers=2)
+
+
+def test_units_span_files_and_any_type_names_them(files):
+    unit = np.arange(1200) % 37
+    kinds = zip(files, np.split(unit, [400, 700]), ("int64", str, float), strict=True)
+    for path, names, kind in kinds:
+        pd.read_parquet(path).assign(unit=names.astype(kind)).to_parquet(path)
+    parts = partitions_of(files)
+    _, _, group, (rows, *_) = sum_files(parts, make_plan(parts[:1])).sums.strata_of_groups()
+    expected = np.bincount(unit_groups(pd.Series(unit)).astype(int), minlength=64)
+    np.testing.assert_array_equal(np.bincount(group, rows, 64), expected)
+    assert len(set(unit_groups(pd.Series([None] * 100)))) > 30  # rows of no unit are alone
 
 
 def test_machines_share_a_directory(files, tmp_path):
