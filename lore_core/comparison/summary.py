@@ -88,28 +88,15 @@ def summarize(
 ) -> Summary:
     """Every metric of one dataset, with intervals.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows to measure.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Their coordinates; adds the local metrics.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    gamma, n_bins, binning
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    groups, min_group_size
-        Names (n,) or (n, g) add the largest gap and the maximum group-wise MCE over groups of so
-        many rows (the gap: at least :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS`).
-    n_draws, random_state
-        Simulations, 39 or more, of each true error tried for the intervals of the calibration
-        errors, and their seed; 0 for none.
-    local_intervals : bool
-        Simulate those of the local metrics too, which is slow on many rows.
-    local : LocalErrors, optional
-        Known local errors of these rows, bins and γ.
-    details : bool
-        Measure those too that compare nothing.
+    ``embedding`` (n, d): coordinates of its rows; adds the local metrics. ``target``: see
+    :meth:`~lore_core.data.dataset.Dataset.target`. ``gamma, n_bins, binning``: see
+    :func:`~lore_core.metrics.local_error.local_errors`. ``groups, min_group_size``: names (n,) or
+    (n, g) add the largest gap and the maximum group-wise MCE over groups of so many rows (the gap:
+    at least :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS`). ``n_draws,
+    random_state``: simulations, 39 or more, of each true error tried for the intervals of the
+    calibration errors, and their seed; 0 for none. ``local_intervals``: simulate those of the local
+    metrics too, which is slow on many rows. ``local``: known local errors of these rows, bins and
+    γ. ``details``: measure those too that compare nothing.
     """
     settings = (target, gamma, n_bins, binning, groups, min_group_size)
     known_local = [] if local is None else [local]

@@ -38,28 +38,13 @@ _STOP_SECONDS = 5.0
 
 
 def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = True) -> Dashboard:
-    """Open the dashboard on a dataset.
+    """Open the dashboard on a dataset; it runs until ``stop()``, its ``with`` block or Python ends.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        What to show. It is handed over through a temporary ``.npz`` file, removed on ``stop``.
-    port : int, optional
-        Port on this machine; by default 8501 or the next free one.
-    open_browser : bool
-        Whether to open a browser tab, where there is a screen.
-
-    Returns
-    -------
-    Dashboard
-        Runs until ``stop()``, the end of its ``with`` block or of this Python.
-
-    Raises
-    ------
-    InputError
-        If the port is taken or out of range, or the dashboard's packages are not installed.
-    RuntimeError
-        If the server does not start; the message holds what it said.
+    The data are handed over through a temporary ``.npz`` file, removed on ``stop``. ``port``: on
+    this machine; by default 8501 or the next free one. ``open_browser``: whether to open a browser
+    tab, where there is a screen. Raises InputError if the port is taken or out of range, or the
+    dashboard's packages are not installed; RuntimeError, with what it said, if the server does not
+    start.
     """
     require("The dashboard", "streamlit", "plotly")
     return Dashboard(dataset, server.choose_port(port), open_browser=open_browser)
@@ -173,28 +158,11 @@ def landscape(
 ) -> LandscapeWidget:
     """Show where the confidence is wrong, in a notebook: a map to drag, zoom, play and select on.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its evaluation rows are shown.
-    embedding : Embedding, optional
-        All rows on a 2-D map (:func:`~lore_core.embedding.embed`); by default two-dimensional PCA.
-    target : "top-label" or int
-        What is being calibrated.
-    gamma : float
-        Bandwidth γ > 0 at first; the slider has others.
-    n_bins, binning
-        Confidence bins.
-
-    Returns
-    -------
-    LandscapeWidget
-        The last line of a cell shows it; ``selected_rows`` are the evaluation rows selected on it.
-
-    Raises
-    ------
-    InputError
-        If there are no features, the map is not 2-D, or anywidget is not installed.
+    The last line of a cell shows the evaluation rows of the dataset; ``selected_rows`` are those
+    that are selected. ``embedding``: all rows on a 2-D map (:func:`~lore_core.embedding.embed`); by
+    default two-dimensional PCA. ``target, n_bins, binning``: what is being calibrated, and its
+    confidence bins. ``gamma``: bandwidth γ > 0 at first; the slider has others. Raises InputError
+    if there are no features, the map is not 2-D, or anywidget is not installed.
     """
     require("A landscape in a notebook", "anywidget")
     from lore_core.dashboard.widget import LandscapeWidget

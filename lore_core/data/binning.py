@@ -65,22 +65,11 @@ def check_binning(value: Binning) -> Binning:
 def confidence_bins(
     confidence: ArrayLike, n_bins: int = N_BINS, binning: Binning = "equal-width"
 ) -> ConfidenceBins:
-    """Choose confidence bins.
+    """Choose ``n_bins`` confidence bins, at least 1.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1]; only ``"equal-mass"`` looks at them.
-    n_bins : int
-        How many bins, at least 1.
-    binning : {"equal-width", "equal-mass"}
-        Equal steps of confidence, or about as many rows in each. Equal confidences share a bin, so
-        equal-mass bins may be fewer than ``n_bins``.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range.
+    ``confidence`` (n,): in [0, 1]; only "equal-mass" looks at them. ``binning``: equal steps of
+    confidence, or about as many rows in each. Equal confidences share a bin, so equal-mass bins may
+    be fewer than ``n_bins``. Raises InputError if an argument is out of range.
     """
     n_bins, binning = check_n_bins(n_bins), check_binning(binning)
     if binning == "equal-width":

@@ -118,25 +118,13 @@ FORMS = (Form("Dataset", Dataset, _parts, _build), *map(_moment_form, _MOMENTS))
 
 
 def save_npz(dataset: Dataset, path: str | Path) -> None:
-    """Write a dataset to one ``.npz`` file without pickled objects.
+    """Write a dataset to one ``.npz`` file without pickled objects; an existing file is replaced.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Numbers keep their precision; group names and other values become text, missing ones the
-        empty text. Where only the confidence was known, only that is written.
-    path : str or Path
-        Where to; an existing file is replaced.
-
-    Raises
-    ------
-    InputError
-        If a column holds texts too long to be stored as an array.
-
-    Notes
-    -----
-    Metadata of a group column's name is that column, written once. Columns called like one of the
-    file's own entries become ``metadata_<name>``.
+    Numbers keep their precision; group names and other values become text, missing ones the empty
+    text. Where only the confidence was known, only that is written. Metadata of a group column's
+    name is that column, written once. Columns called like one of the file's own entries become
+    ``metadata_<name>``. Raises InputError if a column holds texts too long to be stored as an
+    array.
     """
     arrays = _arrays(dataset)
     # Not np.savez: columns called "file" or "allow_pickle" would be its arguments.

@@ -26,30 +26,15 @@ def from_estimator(
 ) -> Dataset:
     """Let a fitted classifier predict, and keep what it said beside the truth.
 
-    Parameters
-    ----------
-    estimator : fitted scikit-learn classifier
-        With ``classes_`` and ``predict_proba``, or else ``decision_function``: see Notes.
-    X : array-like, sparse matrix or DataFrame of shape (n, p)
-        Rows the classifier was not trained on.
-    y : array-like of shape (n,)
-        Their true classes, as in ``estimator.classes_``.
-    features : array-like of shape (n, q), optional
-        What "similar rows" means; by default ``X`` itself. A DataFrame brings its column names.
-    groups : DataFrame or array-like of shape (n, g), optional
-        Group names.
-    weights, units : array-like of shape (n,), optional
-        What each row counts for, above 0, and what it belongs to; see :class:`~lore_core.Dataset`.
-
-    Raises
-    ------
-    InputError
-        If the estimator has neither method, or ``y`` holds a class it does not know.
-
-    Notes
-    -----
-    Margins are read as logits: of two classes the second has probability 1 / (1 + exp(−margin)), of
-    more the softmax. :class:`~lore_core.LoReClassifier` scales them first.
+    ``estimator``: of scikit-learn, with ``classes_`` and ``predict_proba``, or else
+    ``decision_function``, whose margins are read as logits: of two classes the second has
+    probability 1 / (1 + exp(−margin)), of more the softmax. (:class:`~lore_core.LoReClassifier`
+    scales them first.) ``X`` (n, p): rows it was not trained on; sparse or a DataFrame too. ``y``
+    (n,): their true classes, as in ``estimator.classes_``. ``features`` (n, q): what "similar rows"
+    means; by default ``X`` itself. A DataFrame brings its column names. ``groups`` (n, g): group
+    names. ``weights, units`` (n,): what each row counts for, above 0, and what it belongs to; see
+    :class:`~lore_core.Dataset`. Raises InputError if the estimator has neither method, or ``y``
+    holds a class it does not know.
 
     Examples
     --------

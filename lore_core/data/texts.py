@@ -25,21 +25,9 @@ def with_text_features(dataset: Dataset, column: str, n_features: int = 50) -> D
 
     TF-IDF of words and pairs of them, reduced to its first singular vectors (LSA). Texts are close
     that share words, or words of the same texts. A language model's embedding knows more; this
-    needs none, and is the same on every machine.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows with that column among their metadata; a text may be missing.
-    column : str
-        Its name.
-    n_features : int
-        Numbers a text, at least 2; fewer where the texts hold fewer words.
-
-    Raises
-    ------
-    InputError
-        If there is no such column of texts, or fewer than three words occur twice.
+    needs none, and is the same on every machine. ``column``: of the metadata; a text may be
+    missing. ``n_features``: numbers a text, at least 2; fewer where the texts hold fewer words.
+    Raises InputError if there is no such column of texts, or fewer than three words occur twice.
 
     Notes
     -----

@@ -142,20 +142,11 @@ def local_errors(
 ) -> LocalErrors:
     """Signed local calibration error of every row, with its support.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences c in [0, 1]; 1 where the prediction was right, else 0.
-    embedding : Embedding or array-like of shape (n, d)
-        Coordinates z.
-    gamma : float
-        γ > 0, in units of the embedding's scale.
-    n_bins, binning
-        Confidence bins; ``"equal-width"`` or ``"equal-mass"``.
-    weights : array-like of shape (n,), optional
-        Above 0; k_γ(z_i, z_j) is multiplied by w_j. Equal-mass bins ignore them.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to cancel.
+    ``confidence, outcome`` (n,): confidences c in [0, 1]; 1 where the prediction was right, else 0.
+    ``embedding`` (n, d): coordinates z. ``gamma``: γ > 0, in units of the embedding's scale.
+    ``n_bins, binning``: confidence bins, "equal-width" or "equal-mass". ``weights`` (n,): above 0;
+    k_γ(z_i, z_j) is multiplied by w_j. Equal-mass bins ignore them. ``progress``: called with the
+    share done and a short message; may raise to cancel.
 
     Notes
     -----

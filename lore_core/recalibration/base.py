@@ -73,20 +73,11 @@ class Recalibrator(Shown, ABC):
     ) -> Self:
         """Learn from calibration rows.
 
-        Parameters
-        ----------
-        calibration : Dataset
-            Rows with outcomes.
-        embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
-            Their coordinates, for methods that are local. Of several maps a method uses the one
-            ``feature_map`` names, or the first.
-        progress : callable, optional
-            Called with the share done by slow methods; may raise ``Cancelled``.
-
-        Raises
-        ------
-        InputError
-            If the method cannot use weights the rows have, or a parameter has an invalid value.
+        ``embedding``: their coordinates, for methods that are local: an Embedding, (n, d), or a
+        dict of those by name, of which a method uses the one ``feature_map`` names, or the first.
+        ``progress``: called with the share done by slow methods; may raise ``Cancelled``. Raises
+        InputError if the method cannot use weights the rows have, or a parameter has an invalid
+        value.
         """
         if calibration.weights is not None and not self.takes_weights:
             raise InputError(
@@ -228,13 +219,9 @@ class Recalibrator(Shown, ABC):
 
         For confidential data. Its confidences differ somewhat from the method's own; methods that
         hold only a few numbers do not change. Those made of others that hold rows are refused:
-        cells of both, subtracted, could tell single rows apart.
-
-        Parameters
-        ----------
-        cell_size : int
-            Least number of rows in a cell, from 3. Rows with fewer others in their confidence bin
-            are left out: a confidence that falls there stays as it is.
+        cells of both, subtracted, could tell single rows apart. ``cell_size``: least number of rows
+        in a cell, from 3; rows with fewer others in their confidence bin are left out: a confidence
+        that falls there stays as it is.
 
         Notes
         -----
@@ -292,33 +279,16 @@ class Recalibrator(Shown, ABC):
     def save(
         self, path: str | Path, *, maps: bool = True, rows: bool = True, key: bytes | None = None
     ) -> None:
-        """Write the fitted method to one file, without pickle.
+        """Write the fitted method to one file, without pickle, in one step.
 
-        :func:`lore_core.load_recalibrator` reads it back; :class:`lore_core.shipping.Predictor`
-        applies it with numpy alone.
-
-        Parameters
-        ----------
-        path : str or Path
-            Replaced atomically where it exists.
-        maps : bool
-            Also save the feature maps ``fit`` got, so that new rows need only features, not
-            coordinates.
-        rows : bool
-            False: without single calibration rows, see :meth:`without_rows`.
-        key : bytes, optional
-            Secret to sign the file with (HMAC-SHA256), which ``load_recalibrator(path, key=…)``
-            then checks.
-
-        Raises
-        ------
-        InputError
-            If the method is not fitted, is no class of this library, has a map that no file can
-            hold, or the file cannot be written.
-
-        See Also
-        --------
-        lore_core.shipping.describe : What a file holds, and whether single rows can be read.
+        :func:`lore_core.load_recalibrator` reads it back, :class:`lore_core.shipping.Predictor`
+        applies it with numpy alone, :func:`lore_core.shipping.describe` says what it holds, and
+        whether single rows can be read. ``maps``: also save the feature maps ``fit`` got, so that
+        new rows need only features, not coordinates. ``rows``: False: without single calibration
+        rows, see :meth:`without_rows`. ``key``: secret to sign the file with (HMAC-SHA256), which
+        ``load_recalibrator(path, key=…)`` then checks. Raises InputError if the method is not
+        fitted, is no class of this library, has a map that no file can hold, or the file cannot be
+        written.
 
         Notes
         -----
@@ -386,20 +356,11 @@ def load_recalibrator(
 ) -> Recalibrator:
     """Read a recalibrator that ``Recalibrator.save`` wrote; no code is run from the file.
 
-    Parameters
-    ----------
-    source : str, Path, bytes or binary file
-        The file or its content.
-    key : bytes, optional
-        What the file must have been signed with, by ``save(key=…)``. Without one a damaged file is
-        refused, but not a forged one.
-
-    Returns the fitted method, which gives the same numbers. Raises InputError if the file is
-    damaged, changed, of another kind or of another schema.
-
-    See Also
-    --------
-    lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
+    ``source``: the file or its content. ``key``: what the file must have been signed with, by
+    ``save(key=…)``; without one a damaged file is refused, but not a forged one. Returns the fitted
+    method, which gives the same numbers; :class:`lore_core.shipping.Predictor` applies the same
+    file to arrays, with numpy alone. Raises InputError if the file is damaged, changed, of another
+    kind or of another schema.
     """
     content = dict(KIND.read(source, key))
     method: Recalibrator = content.pop("method", None)

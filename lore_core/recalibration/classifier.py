@@ -134,24 +134,12 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     ) -> Self:
         """Fit the classifier, then the recalibrator on rows the classifier did not see.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, p)
-            As the classifier takes them.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            What each row counts for, from 0, for the recalibrator and for a classifier whose
-            ``fit`` takes ``sample_weight`` (for another one a warning is given). Rows of weight 0
-            are left out. In the feature map each row counts once.
-        **fit_params
-            Passed on to the classifier's ``fit``; values a row are split as rows are.
-
-        Raises
-        ------
-        InputError
-            If an argument is invalid, or ``sample_weight`` is given and the recalibrator takes no
-            weights.
+        ``X``, ``y``: rows as the classifier takes them, and their classes (n,). ``sample_weight``
+        (n,): what each row counts for, from 0, for the recalibrator and for a classifier whose
+        ``fit`` takes ``sample_weight`` (for another one a warning is given). Rows of weight 0 are
+        left out. In the feature map each row counts once. ``fit_params``: passed on to the
+        classifier's ``fit``; values a row are split as rows are. Raises InputError if an argument
+        is invalid, or ``sample_weight`` is given and the recalibrator takes no weights.
         """
         X, y = indexable(X, y)
         assert_all_finite(np.asarray(y), input_name="y")

@@ -81,28 +81,14 @@ class Predictor:
         predictions: ArrayLike | None = None,
         coordinates: Any = None,
     ) -> Floats:
-        """Return recalibrated probabilities.
+        """Return recalibrated probabilities, (n, K): the predicted class stays.
 
-        Parameters
-        ----------
-        probabilities : array-like of shape (n, K) or (n,)
-            The classifier's; a vector is P(y = 1) of two classes.
-        features : array-like of shape (n, p), optional
-            For local methods: in the order of ``feature_names``.
-        predictions : array-like of shape (n,), optional
-            Predicted classes, where they are not the most probable ones.
-        coordinates : array-like of shape (n, d), or dict of those by name, optional
-            Instead of ``features``: on the map the method was fitted on.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            The predicted class stays, even where another one becomes more probable.
-
-        Raises
-        ------
-        InputError
-            If classes or features are not as many as in the fit, or something is missing.
+        ``probabilities`` (n, K): the classifier's; a vector is P(y = 1) of two classes.
+        ``features`` (n, p): for local methods, in the order of ``feature_names``. ``predictions``
+        (n,): predicted classes, where they are not the most probable ones. ``coordinates`` (n, d),
+        or a dict of those by name: instead of ``features``, on the map the method was fitted on.
+        Raises InputError if classes or features are not as many as in the fit, or something is
+        missing.
         """
         given = as_probabilities(probabilities)
         if given.shape[1] != len(self.class_names):
