@@ -219,37 +219,20 @@ def compare(
     show: Callable[[Comparison], object] | None = None,
     **measuring: Any,
 ) -> Comparison:
-    """Fit every recalibrator on calibration rows and measure it on evaluation rows.
+    """Fit every recalibrator on calibration rows and measure it on other rows, ``evaluation``.
 
-    Parameters
-    ----------
-    calibration, evaluation : Dataset
-        Rows to fit on, and other rows to measure on.
-    recalibrators : sequence of Recalibrator
-        Methods, not yet fitted, to compare with the first; by default no recalibration.
-    calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
-        Coordinates of both sets of rows, for local methods and metrics. Of several maps by name,
-        ``LoRe(feature_map=...)`` uses the one it names, LoRe smooth weighs all, and metrics use the
-        first.
-    metric_embedding : Embedding or array-like, optional
-        Coordinates of the evaluation rows for the local metrics, if other than the methods'.
-    progress : callable, optional
-        Called with the share done and the method at work.
-    map_array : callable, optional
-        Called with each array of rows once they are measured; returns an equal one to keep in its
-        place, say a file's.
-    earlier : Comparison, optional
-        Of the same rows and embeddings: methods of equal settings are measured, not fitted again.
-    show : callable, optional
-        Called, once a method but not the last is measured, with all that are, without rows.
-    **measuring
-        ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state``
-        of :func:`~lore_core.comparison.summary.summarize`.
-
-    Raises
-    ------
-    InputError
-        If two methods share a label, or a local method is given no embedding.
+    ``recalibrators``: methods, not yet fitted, to compare with the first; by default no
+    recalibration. ``calibration_embedding, evaluation_embedding``: coordinates of both sets of
+    rows, for local methods and metrics. Of several maps by name, ``LoRe(feature_map=...)`` uses the
+    one it names, LoRe smooth weighs all, and metrics use the first. ``metric_embedding``:
+    coordinates of the evaluation rows for the local metrics, if other than the methods'.
+    ``progress``: called with the share done and the method at work. ``map_array``: called with each
+    array of rows once they are measured; returns an equal one to keep in its place, say a file's.
+    ``earlier``: of the same rows and embeddings: methods of equal settings are measured, not fitted
+    again. ``show``: called, once a method but not the last is measured, with all that are, without
+    rows. ``measuring``: ``gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals,
+    random_state`` of :func:`~lore_core.comparison.summary.summarize`. Raises InputError if two
+    methods share a label, or a local method is given no embedding.
     """
     methods = [NoRecalibration()] if recalibrators is None else list(recalibrators)
     labels = [method.label for method in methods]

@@ -44,36 +44,21 @@ def compare_runs(
 ) -> RunsComparison:
     """Fit every recalibrator on each run's calibration rows and measure it on its evaluation rows.
 
-    Parameters
-    ----------
-    runs : sequence of Dataset, or a directory
-        Each with a split; for a directory see :func:`~lore_core.load_runs`.
-    recalibrators : sequence of Recalibrator, optional
-        Methods; copies are fitted. By default :func:`~lore_core.standard_recalibrators`, without
-        the local ones where ``feature_map`` is None.
-    feature_map : str or sequence of str, optional
-        ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, fitted to each run's calibration and
-        evaluation features together; ``"pca-8"`` and ``"tsne-3"`` say how many dimensions (else 20,
-        of t-SNE and UMAP 2). Of several, ``LoRe(feature_map="tsne")`` uses the one it names, LoRe
-        smooth weighs all, and metrics use the first. None: global methods and metrics only.
-    gamma, n_bins, binning
-        Of the metrics, and of the default methods.
-    group_column : str or sequence of str, optional
-        Adds the maximum group-wise MCE over this column, or intersections of several.
-    min_group_size : int
-        Groups of fewer evaluation rows of a run are left out of it.
-    n_jobs : int, optional
-        Parallel runs. None: what the caller's ``joblib.parallel_config`` says, else one a
-        processor. Processes, joblib's default, are about twice as fast as threads here.
-    progress : callable, optional
-        Called with the share done and the last run's name; it may raise to stop.
+    ``runs``: each with a split; for a directory see :func:`~lore_core.load_runs`.
+    ``recalibrators``: copies are fitted; by default :func:`~lore_core.standard_recalibrators`,
+    without the local ones where ``feature_map`` is None. ``feature_map``: "pca", "tsne", "umap" or
+    "identity", fitted to each run's calibration and evaluation features together; "pca-8" and
+    "tsne-3" say how many dimensions (else 20, of t-SNE and UMAP 2). Of several,
+    ``LoRe(feature_map="tsne")`` uses the one it names, LoRe smooth weighs all, and metrics use the
+    first. None: global methods and metrics only. ``gamma, n_bins, binning``: of the metrics, and of
+    the default methods. ``group_column``: adds the maximum group-wise MCE over this column, or
+    intersections of several, groups of fewer than ``min_group_size`` evaluation rows of a run left
+    out of it. ``n_jobs``: parallel runs; None: what the caller's ``joblib.parallel_config`` says,
+    else one a processor. Processes, joblib's default, are about twice as fast as threads here.
+    ``progress``: called with the share done and the last run's name; may raise to stop.
 
-    Raises
-    ------
-    InputError
-        If a run lacks calibration rows, features or the group column.
-    MemoryError
-        If a worker process was ended for want of memory.
+    Raises InputError if a run lacks calibration rows, features or the group column, MemoryError if
+    a worker process was ended for want of memory.
     """
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
     if not datasets:

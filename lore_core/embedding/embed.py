@@ -43,34 +43,20 @@ def embed(
 ) -> result.Embedding:
     """Map features to the few coordinates on which local calibration is measured.
 
-    Parameters
-    ----------
-    features : array-like of shape (n, p)
-        One row a prediction: a hidden layer, or the input table.
-    method : "pca", "tsne", "umap" or "identity"
-        ``"identity"`` keeps the features as they are.
-    n_components : int
-        Dimensions of the map: 1 to min(n, p) for PCA, 2 or 3 for t-SNE and UMAP, ignored by
-        ``"identity"``.
-    scale : "unit", "isotropic" or "none", optional
-        ``"unit"`` (default of t-SNE and UMAP) divides each dimension by its standard deviation,
-        ``"isotropic"`` (default of PCA and identity) all of them by the RMS of their standard
-        deviations. A dimension that does not vary is left as it is.
-    random_state : int
-        The same seed gives the same map on the same machine.
-    progress : callable, optional
-        Called with the fraction done and a short message; stops the work by raising
-        :class:`lore_core.data.progress.Cancelled`.
-    **options
-        t-SNE: ``perplexity`` (30), ``n_iter`` (500).
-        UMAP: ``n_neighbors`` (15), ``min_dist`` (0.1), ``n_epochs``.
-        Both: ``max_fit_rows`` (20,000): of more rows a random part of that many is fitted, and the
-        others are placed on it, each by its neighbours; ``None`` fits on all rows.
+    ``features`` (n, p): one row a prediction, a hidden layer or the input table. ``method``: "pca",
+    "tsne", "umap" or "identity", which keeps the features as they are. ``n_components``: dimensions
+    of the map: 1 to min(n, p) for PCA, 2 or 3 for t-SNE and UMAP, ignored by "identity". ``scale``:
+    "unit" (default of t-SNE and UMAP) divides each dimension by its standard deviation, "isotropic"
+    (default of PCA and identity) all of them by the RMS of their standard deviations, "none" none;
+    a dimension that does not vary is left as it is. ``random_state``: the same seed gives the same
+    map on the same machine. ``progress``: called with the share done and a short message; raises
+    :class:`lore_core.data.progress.Cancelled` to stop.
 
-    Raises
-    ------
-    InputError
-        If features are not finite numbers, or an argument is outside what the method allows.
+    ``options`` of t-SNE: ``perplexity`` (30), ``n_iter`` (500); of UMAP: ``n_neighbors`` (15),
+    ``min_dist`` (0.1), ``n_epochs``; of both: ``max_fit_rows`` (20,000): of more rows a random part
+    of that many is fitted, and the others are placed on it, each by its neighbours; ``None`` fits
+    on all rows. Raises InputError if features are not finite numbers, or an argument is outside
+    what the method allows.
 
     Examples
     --------

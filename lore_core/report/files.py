@@ -165,48 +165,23 @@ def write_report(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a full report on a classifier's calibration to one bundle.
+    """Write a full report on a classifier's calibration to one bundle; return its path.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows, with a split if recalibrators are to be compared.
-    path : str or Path
-        A ``.zip`` file, or a directory: a new one, an empty one, or an earlier report, which is
-        replaced. It is written as a whole or not at all.
-    embedding : Embedding, optional
-        All rows on the feature map the kernel works on; by default PCA to two dimensions where
-        there are features.
-    target, gamma, n_bins, binning
-        See :func:`~lore_core.comparison.summary.summarize`.
-    methods : sequence of str, optional
-        Labels of the recalibrators to compare, the reference first; by default those of
-        :func:`~lore_core.recalibration.standard_recalibrators`.
-    group_column : str, optional
-        Group column of the fairness section; by default the first.
-    min_group_size : int, optional
-        Smaller groups do not set the maximum; by default 30.
-    unsure_cost, wrong_cost : float
-        Costs of the decisions section.
-    n_draws : int, optional
-        Simulations behind intervals and p-values; by default what takes some seconds.
-    random_state : int
-        Seed of simulations and halves.
-    source : Source, optional
-        Where the data came from, for ``rerun.sh``.
-    progress : callable, optional
-        Called with the share done and the current step; may raise to cancel.
+    ``dataset``: rows, with a split if recalibrators are to be compared. ``path``: a ``.zip`` file,
+    or a directory: a new one, an empty one, or an earlier report, which is replaced; written as a
+    whole or not at all. ``embedding``: all rows on the feature map the kernel works on; by default
+    PCA to two dimensions where there are features. ``target, gamma, n_bins, binning``: see
+    :func:`~lore_core.comparison.summary.summarize`. ``methods``: labels of the recalibrators to
+    compare, the reference first; by default those of
+    :func:`~lore_core.recalibration.standard_recalibrators`. ``group_column``: of the fairness
+    section; by default the first. ``min_group_size``: smaller groups do not set the maximum; by
+    default 30. ``unsure_cost, wrong_cost``: of the decisions section. ``n_draws``: simulations
+    behind intervals and p-values; by default what takes some seconds. ``random_state``: seed of
+    simulations and halves. ``source``: where the data came from, for ``rerun.sh``. ``progress``:
+    called with the share done and the current step; may raise to cancel.
 
-    Returns
-    -------
-    Path
-        Path of the bundle.
-
-    Raises
-    ------
-    InputError
-        If a setting names what is not there, or ``path`` cannot be written. Data that lack
-        features, calibration rows or groups give a report that says so.
+    Raises InputError if a setting names what is not there, or ``path`` cannot be written. Data that
+    lack features, calibration rows or groups give a report that says so.
 
     Notes
     -----
