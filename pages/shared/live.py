@@ -21,6 +21,7 @@ from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.chart import Seen
 from lore_core.figures.export import IN_SPACE, plot_config, plotly_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
+from lore_core.view import View
 from pages.shared.controls import theme_mode
 from pages.shared.requests import offer, offer_script
 from pages.shared.session import name_in_link
@@ -110,7 +111,10 @@ def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
     if not looked:
         _look(map_name, _linked_view(len(whole)), whole)
     seen: tuple[float, ...] | None = looked.get(map_name)
-    name_in_link(_VIEW, None if seen is None else ",".join(f"{number:.9g}" for number in seen))
+    # (An address that does not hold the bandwidth yet, written whole, would take it back.)
+    gamma = st.session_state.get("gamma", View.gamma)
+    if st.query_params.get("gamma", str(View.gamma)) in (str(gamma), f"{gamma:g}"):
+        name_in_link(_VIEW, None if seen is None else ",".join(f"{number:.9g}" for number in seen))
     return seen
 
 

@@ -95,9 +95,9 @@ def change_between(
     variance, of_units = members @ spread, None
     if before.of_units is not None:
         of_bin = np.bincount(of_strata[0], (one + two)[2] - right), np.bincount(of_strata[0], n)
-        apart = of_bin[0] / np.maximum(of_bin[1], 1)
-        of_units = _added_by_groups(after, level, cells.keys[here], n_a / n, apart)
-        of_units -= _added_by_groups(before, level, cells.keys[here], n_b / n, apart)
+        means = of_bin[0] / np.maximum(of_bin[1], 1)
+        of_units = _added_by_groups(after, level, cells.keys[here], n_a / n, means)
+        of_units -= _added_by_groups(before, level, cells.keys[here], n_b / n, means)
         variance = np.maximum(variance, (members @ of_units).power(2).sum(axis=1).A1)
     known = variance > 0
     members, named, variance = members[known], named[known], variance[known]
@@ -125,13 +125,13 @@ def change_between(
 
 
 def _added_by_groups(
-    sums: LocalErrorSums, level: int, keys: Ints, share: Floats, apart: Floats
+    sums: LocalErrorSums, level: int, keys: Ints, share: Floats, means: Floats
 ) -> sparse.csr_matrix:
     """Return Σ share · (r − mean r of the bin) by stratum and group of units, (s, groups)."""
     own, index, group, counts = sums.strata_of_groups(level)
     known = np.isin(own, keys)
     stratum, (rows, right, sure) = np.searchsorted(keys, own[known]), counts[:, known]
-    added = share[stratum] * (sure - right - rows * apart[index[known]])
+    added = share[stratum] * (sure - right - rows * means[index[known]])
     return sparse.csr_matrix((added, (stratum, group[known])), shape=(len(keys), N_GROUPS))
 
 
