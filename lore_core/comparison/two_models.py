@@ -380,7 +380,8 @@ class ModelComparison:
             unit, ends = metric.unit if metric else POINTS, (row["low"], row["high"])
             if row["what"] in self.parts:
                 name, unit = f"{row['what']} (Brier, predicted class)", PLAIN
-            values = (unit.text(row[of], signed=metric is None) for of in ("first", "second"))
+            is_gap = unit is POINTS and metric is None
+            values = (unit.text(row[of], signed=is_gap) for of in ("first", "second"))
             change = unit.estimate_text(row["difference"], *ends, signed=True)
             lines.append((name, *values, change))
         return {name: list(column) for name, *column in zip(*lines, strict=True)}

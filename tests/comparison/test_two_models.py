@@ -68,7 +68,10 @@ def test_calibration_and_discrimination_part_the_squared_error():
         for of, c in zip(pair(300), sure, strict=True)
     ]
     models[0] = models[0].with_probabilities(models[0].probabilities[rng.permutation(300)])
-    found = lore.compare_models(*models).frame().set_index("what")
+    comparison = lore.compare_models(*models)
+    shown = dict(zip(comparison.texts[""], comparison.texts["old"], strict=True))
+    assert shown["discrimination (Brier, predicted class)"][0] in "0−"  # no gap, so no plus
+    found = comparison.frame().set_index("what")
     for number, of in zip(("first", "second"), models, strict=True):
         c, a = of.confidence, of.outcome
         fitted = IsotonicRegression().fit_transform(c, a)

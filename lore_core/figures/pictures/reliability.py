@@ -74,8 +74,8 @@ def reliability_figure(
         tints=[Tint("accent") if on else Tint("quiet", 0.5) for on in picked],
         outlined=False,
     )
-    promised = table.confidence[full]
-    confidence = Dots(place, promised, Tint("ink"), 10, "dash", name="mean confidence")
+    mean = table.confidence[full]
+    confidence = Dots(place, mean, Tint("ink"), 10, "dash", name="mean confidence")
     marks: list[Mark] = [_CALIBRATED, accuracy, confidence]
     about_some = ""
     if highlighted is not None:

@@ -270,8 +270,8 @@ class LocalErrorSums:
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
-        """What each confidence bin promised and what it got: exact up to 2^−31."""
-        count, right, promised = self.of_bins
+        """Mean confidence and accuracy of each confidence bin: exact up to 2^−31."""
+        count, right, confidence = self.of_bins
         worth = mass = count.astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = right / mass
@@ -283,7 +283,7 @@ class LocalErrorSums:
                 worth = np.where(known > 0, np.minimum(known, mass), n_groups)
             low, high = wilson_interval(right * (worth / mass), worth)
             return ReliabilityTable(
-                self.bins, count, promised * UNIT / count, share, low, high, mass, worth
+                self.bins, count, confidence * UNIT / count, share, low, high, mass, worth
             )
 
     @property

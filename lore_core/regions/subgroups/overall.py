@@ -349,10 +349,10 @@ def _simulated_errors(c: Floats, index: Ints, random_state: int) -> Floats:
     cell = np.minimum((c * _GRID).astype(np.int64), _GRID - 1)
     key, place = np.unique(index * _GRID + cell, return_inverse=True)
     count = np.bincount(place)
-    promised = np.bincount(place, weights=c)
-    right = rng.binomial(count, promised / count, size=(_N_SIMULATED, len(key)))
+    confidence_sum = np.bincount(place, weights=c)
+    right = rng.binomial(count, confidence_sum / count, size=(_N_SIMULATED, len(key)))
     starts = np.flatnonzero(np.diff(key // _GRID, prepend=-1))
-    gap = np.add.reduceat(promised - right, starts, axis=1)
+    gap = np.add.reduceat(confidence_sum - right, starts, axis=1)
     return np.asarray(np.abs(gap).sum(axis=1) / len(c))
 
 

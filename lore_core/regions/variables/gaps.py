@@ -104,18 +104,18 @@ def smooth_gap(
     share = (pd.Series(x).rank().to_numpy() - 0.5) / len(x)
     at = np.linspace(0.0, 1.0, _SMOOTH_POINTS)
     means = laplacian_means(at, share, np.column_stack([c, a]), w, bandwidth=_SMOOTH_BANDWIDTH)
-    promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
+    sure, right = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
     n_eff = means.effective_size
     if u is not None:
         n_eff = n_eff / design_effects(c - a, np.zeros_like(u), 1, w, u)[0]
-    low, high = wilson_interval(got * n_eff, n_eff)
+    low, high = wilson_interval(right * n_eff, n_eff)
     return pd.DataFrame(
         {
             "share": at,
             "value": np.quantile(x, at),
-            "gap": promised - got,
-            "low": promised - high,
-            "high": promised - low,
+            "gap": sure - right,
+            "low": sure - high,
+            "high": sure - low,
             "n_eff": n_eff,
         }
     )
