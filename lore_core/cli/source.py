@@ -168,7 +168,7 @@ def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 def _evaluated(files: Sequence[Path]) -> list[Path]:
     """Return the files without those of calibration rows, if others are left."""
-    fitted, others = _halves(files)
+    fitted, others = _halves(files) if files else ([], [])
     if fitted and others:
         note(f"{len(fitted)} of {len(files)} files are calibration rows: left out.")
     return others or fitted
