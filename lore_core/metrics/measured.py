@@ -196,25 +196,27 @@ class Measured:
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""
         gap = self.scores.confidence - self.scores.outcome
-        other_half, index = ~self.held_out, self.bin_index
+        held_out, index = self.held_out, self.bin_index
         if local:
             z = self._coordinates
             direction = laplacian_means(
-                z,
-                z[other_half],
-                gap[other_half],
-                chosen_weights(self.scores.weights, other_half),
+                z[held_out],
+                z[~held_out],
+                gap[~held_out],
+                chosen_weights(self.scores.weights, ~held_out),
                 bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
-                target_groups=index,
-                source_groups=index[other_half],
+                target_groups=index[held_out],
+                source_groups=index[~held_out],
                 effective_size=False,
             ).mean
         else:
-            counted = weighed(gap, self.scores.weights)[other_half]
+            counted = weighed(gap, self.scores.weights)[~held_out]
             n_bins = self.reliability.bins.n_bins
-            total = np.bincount(index[other_half], counted, minlength=n_bins)
-            direction = total.astype(np.float64)[index]
-        return np.where(other_half, np.nan, np.sign(np.nan_to_num(direction)) * gap)
+            total = np.bincount(index[~held_out], counted, minlength=n_bins)
+            direction = total.astype(np.float64)[index[held_out]]
+        found = np.full(len(gap), np.nan)
+        found[held_out] = np.sign(np.nan_to_num(direction)) * gap[held_out]
+        return found
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
