@@ -82,8 +82,7 @@ def show() -> None:
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
         session.keep_subgroups_in_link()
-        with st.container():  # one place whether or not there is a job: what follows keeps its own
-            job_panel()
+        job_panel()
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
         if not session.is_loaded() and page.url_path != "":

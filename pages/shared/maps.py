@@ -7,7 +7,7 @@ from lore_core.dashboard.worker_pool import Request
 from lore_core.embedding import MapName, embed, estimate_seconds, make_map
 from lore_core.view import View
 from pages.shared.store import store
-from pages.shared.tasks import is_busy, join_job, start_job
+from pages.shared.tasks import is_busy, join_job, show_new_job, start_job
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
@@ -100,10 +100,11 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
     if found is not None or is_busy():
         return found
     tried = st.session_state.setdefault("_maps_tried", set())
+    is_new = key not in tried and seconds(dataset, title) <= AUTOMATIC_SECONDS
     if join_job(embed, key):
-        st.rerun()  # so that its progress is on screen from the start
-    if key not in tried and seconds(dataset, title) <= AUTOMATIC_SECONDS:
+        show_new_job()
+    elif is_new:
         tried.add(key)
         compute_map(dataset, title)
-        st.rerun()
+        show_new_job()
     return None
