@@ -27,7 +27,7 @@ from pages.shared.files import arguments
 from pages.shared.methods import prefetch
 from pages.shared.requests import ROUTES, Assets
 from pages.shared.scheduler import page_slot, set_up_process, trim_memory
-from pages.shared.tasks import job_panel
+from pages.shared.tasks import JOB_PLACE, job_panel
 
 PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
@@ -82,7 +82,10 @@ def show() -> None:
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
         session.keep_subgroups_in_link()
-        job_panel()
+        # One place whether or not there is a job: what follows keeps its own.
+        st.session_state[JOB_PLACE] = st.container()
+        with st.session_state[JOB_PLACE]:
+            job_panel()
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
         if not session.is_loaded() and page.url_path != "":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import errno
-import gc
 import importlib
 import os
 import re
@@ -23,8 +22,6 @@ __all__ = ["lore", "main"]
 
 INPUT_ERROR = 1
 INTERRUPTED = 130
-#: Objects made, less those freed, after which garbage is looked for.
-_NEW_OBJECTS = 20_000
 
 #: Command to module. Heavy imports belong inside functions, for fast help and completion.
 COMMANDS = {
@@ -133,8 +130,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _tidy_up_when_ended()
     # OpenMP threads that spin while they wait steal the processor from what computes, or is drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # Importing makes hundreds of thousands of objects, none of them garbage.
-    gc.set_threshold(_NEW_OBJECTS)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _say_warning

@@ -7,7 +7,7 @@ from lore_core.dashboard.worker_pool import Request
 from lore_core.embedding import MapName, embed, estimate_seconds, make_map
 from lore_core.view import View
 from pages.shared.store import store
-from pages.shared.tasks import is_busy, join_job, show_new_job, start_job
+from pages.shared.tasks import JOB_PLACE, is_busy, job_panel, join_job, start_job
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
@@ -100,11 +100,11 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
     if found is not None or is_busy():
         return found
     tried = st.session_state.setdefault("_maps_tried", set())
-    is_new = key not in tried and seconds(dataset, title) <= AUTOMATIC_SECONDS
-    if join_job(embed, key):
-        show_new_job()
-    elif is_new:
+    if not join_job(embed, key):
+        if key in tried or seconds(dataset, title) > AUTOMATIC_SECONDS:
+            return None
         tried.add(key)
         compute_map(dataset, title)
-        show_new_job()
+    with st.session_state[JOB_PLACE]:
+        job_panel()
     return None

@@ -26,8 +26,8 @@ _SILENT_SECONDS, _POLL_SECONDS = 0.3, 0.5
 _PATIENCE_SECONDS, _LOOK_SECONDS = 30.0, 5.0
 #: From this share done on, the time taken so far says more than the estimate.
 _TELLING_SHARE = 0.25
-#: In a session: what its reader has stopped, and its job.
-_STOPPED, _JOB, _PLACE = "_stopped", "_job", "_job_place"
+#: In a session: what its reader has stopped, its job, and where on the page that is shown.
+_STOPPED, _JOB, JOB_PLACE = "_stopped", "_job", "_job_place"
 _TASKS: OrderedDict[tuple[Callable[..., Any], Hashable], Task] = OrderedDict()
 _LOCK = threading.Lock()
 
@@ -281,18 +281,6 @@ def _watch_job() -> None:
 
 def job_panel() -> None:
     """Show this session's job while it is at work, and once how it ended."""
-    st.session_state[_PLACE] = st.container()  # with or without a job: what follows keeps its own
-    with st.session_state[_PLACE]:
-        _show_job()
-
-
-def show_new_job() -> None:
-    """Show a job that began while the page runs where :func:`job_panel` shows others."""
-    with st.session_state[_PLACE]:
-        _watch_job()
-
-
-def _show_job() -> None:
     job = current_job()
     if job is None:
         return

@@ -15,6 +15,8 @@ const REST = 160;
 const DRAGS = ["turn", "pan", "lasso", "box"];
 /** Milliseconds a row is pointed at until more is asked about it. */
 const DETAIL_DELAY_MS = 120;
+/** Milliseconds that the page of a γ waits for its field at most. */
+const FIELD_FIRST_MS = 300;
 
 /**
  * Mount a landscape.
@@ -33,11 +35,23 @@ function mount(root, { mode, send }) {
     // While a field is on its way, none is asked for that the next key may make worthless.
     step: (number) => awaited === null && askField(scene.gammas[number]),
     rest: (number) => {
-      const [before, gamma] = [scene, scene.gammas[number]];
+      const gamma = scene.gammas[number];
       askField(gamma);
-      told.say("gamma", gamma, () => scene !== before);
+      clearTimeout(follower?.timer);
+      const say = () => {
+        const before = scene;
+        told.say("gamma", gamma, () => scene !== before);
+      };
+      follower = { say, timer: setTimeout(follow, FIELD_FIRST_MS) };
+      if (awaited !== gamma) follow();
     },
   });
+  /** Ask for the page of the γ at rest: it takes the processors for longer than its field does. */
+  function follow() {
+    clearTimeout(follower?.timer);
+    follower?.say();
+    follower = null;
+  }
   /** Ask for the field of a γ, which comes by itself; the page, which takes longer, after it. */
   function askField(gamma) {
     if (gamma === scene.gamma || gamma === awaited || !scene.field) return;
@@ -51,7 +65,7 @@ function mount(root, { mode, send }) {
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
-  let awaited = null;
+  let [awaited, follower] = [null, null];
   let ghost = null;
   let places = [];
   let overlaid = [];
@@ -461,6 +475,7 @@ function mount(root, { mode, send }) {
     /** Take the exact field of the bandwidth that was chosen, before the page comes. */
     setField(next) {
       awaited = null;
+      requestAnimationFrame(follow);
       if (next?.gamma !== bar.gamma || next.gamma === scene.gamma) return;
       const { gamma, support } = next;
       field = fieldOf(next.field, next.error, { support, vivid: exact.vivid, gamma });
