@@ -17,7 +17,7 @@ from streamlit.starlette import App
 
 from lore_core import InputError
 from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_token
-from lore_core.dashboard.background_tasks import prepare_first_page
+from lore_core.dashboard.background_tasks import prepare_first_page, warm_pages
 from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.data.processes import DASHBOARD, preload
@@ -26,7 +26,7 @@ from pages.shared import controls, header, session
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
 from pages.shared.requests import ROUTES, Assets
-from pages.shared.scheduler import page_slot, set_up_process, trim_memory
+from pages.shared.scheduler import page_slot, run_when_idle, set_up_process, trim_memory
 from pages.shared.tasks import JOB_PLACE, job_panel
 
 PAGES = {
@@ -115,6 +115,7 @@ async def _start(_: App) -> AsyncIterator[None]:
     preload(DASHBOARD)
     threading.Thread(target=prepare_first_page, daemon=True).start()
     POOL.start()
+    run_when_idle("warm", warm_pages)
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
         sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")

@@ -1,6 +1,5 @@
 """What workers compute for pages, and what the server does once to be warm."""
 
-import inspect
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,17 +59,22 @@ def small_view() -> View:
 
 
 def prepare_first_page() -> None:
-    """Compute once what pages compute in the server, while the browser still loads scripts."""
+    """Load what the first page needs while the browser of its reader still loads scripts."""
+    load_kernels()
+    view = small_view()
+    where.field_of(view, where.errors_of(view))
+
+
+def warm_pages() -> None:
+    """Compute once what pages compute in the server: modules and compiled sums are read for it."""
     from lore_core.figures import reliability_figure  # no worker draws
 
-    load_kernels()
-    inspect.stack()  # Streamlit's first element asks for it, which looks through all modules once
     view = small_view()
     errors = where.errors_of(view)
-    where.field_of(view, errors)
-    where.verdict_of(view, where.subgroups_of(view))
-    _ = reliability_figure(where.reliability_of(view), rows=view.rows).figure
     methods.summary_of(view, errors=errors)
+    where.verdict_of(view, where.subgroups_of(view))
     chance_errors_of(view)
     where.curve_of(view)
     where.field_of(view, errors, bin_index=0)
+    where.field_of(view, errors)
+    _ = reliability_figure(where.reliability_of(view), rows=view.rows).figure

@@ -211,12 +211,10 @@ class Measured:
             ).mean
         else:
             counted = weighed(gap, self.scores.weights)[~held_out]
-            n_bins = self.reliability.bins.n_bins
-            total = np.bincount(index[~held_out], counted, minlength=n_bins)
+            total = np.bincount(index[~held_out], counted, minlength=index.max() + 1)
             direction = total.astype(np.float64)[index[held_out]]
-        found = np.full(len(gap), np.nan)
-        found[held_out] = np.sign(np.nan_to_num(direction)) * gap[held_out]
-        return found
+        gap[held_out] *= np.sign(np.nan_to_num(direction))
+        return np.where(held_out, gap, np.nan)
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
