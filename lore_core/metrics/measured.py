@@ -195,24 +195,23 @@ class Measured:
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Return gaps in the direction the other half shows; NaN where not held out."""
-        gap = self.scores.confidence - self.scores.outcome
-        held_out, index = self.held_out, self.bin_index
+        rows, held_out, index = self.scores, self.held_out, self.bin_index
+        gap = rows.confidence - rows.outcome
         if local:
             z = self._coordinates
             direction = laplacian_means(
                 z[held_out],
                 z[~held_out],
                 gap[~held_out],
-                chosen_weights(self.scores.weights, ~held_out),
+                chosen_weights(rows.weights, ~held_out),
                 bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
                 target_groups=index[held_out],
                 source_groups=index[~held_out],
                 effective_size=False,
             ).mean
         else:
-            counted = weighed(gap, self.scores.weights)[~held_out]
-            total = np.bincount(index[~held_out], counted, minlength=index.max() + 1)
-            direction = total.astype(np.float64)[index[held_out]]
+            counted = np.where(held_out, 0.0, weighed(gap, rows.weights))
+            direction = np.bincount(index, counted).astype(np.float64)[index[held_out]]
         gap[held_out] *= np.sign(np.nan_to_num(direction))
         return np.where(held_out, gap, np.nan)
 
