@@ -102,15 +102,15 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     raw = raw_file(source)
     if isinstance(raw.content, tuple):
         return _joined(raw.name, raw.content)
-    is_packed = Path(raw.name).suffix.lower() in PACKED_SUFFIXES
-    raw = _unpacked(raw) if is_packed else raw
+    packing = raw.packing
+    raw = _unpacked(raw, packing) if packing else raw
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
     kind = _format_of(raw)
     options = {"table": table, "query": query}
     if query and "query" not in kind.options:
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
-    if is_packed and "query" in kind.options:
+    if packing and "query" in kind.options:
         raise InputError(f"'{raw.name}' is a compressed database. Unpack it first.")
     if kind.package:
         require(kind.what[0].upper() + kind.what[1:], kind.package)
@@ -120,14 +120,14 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     return columns
 
 
-def _unpacked(raw: RawFile) -> RawFile:
+def _unpacked(raw: RawFile, packing: str) -> RawFile:
     """Return what a compressed file holds, in memory."""
     content = io.BytesIO()
     errors = (pa.ArrowException, lzma.LZMAError, *DAMAGE)
     with raw.open() as stream, refusing_damage(raw.name, "compressed file", *errors):
         most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * stream.seek(0, io.SEEK_END))
         stream.seek(0)
-        unpacked, inner = _unpacking(raw, stream)
+        unpacked, inner = _unpacking(raw, packing, stream)
         with closing(unpacked):  # at once: it may hold much memory
             while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
                 content.write(piece)
@@ -139,13 +139,12 @@ def _unpacked(raw: RawFile) -> RawFile:
     return RawFile(raw.name if raw.suffix else inner, content.getvalue())
 
 
-def _unpacking(raw: RawFile, stream: BinaryIO) -> tuple[Any, str]:
+def _unpacking(raw: RawFile, packing: str, stream: BinaryIO) -> tuple[Any, str]:
     """Return a stream of what a compressed file holds, and the name of that."""
-    suffix = Path(raw.name).suffix.lower()
-    if suffix == ".xz":
+    if packing == ".xz":
         return lzma.open(stream), raw.name
-    if suffix != ".zip":
-        codec = pa.Codec.detect(raw.name.lower()).name
+    if packing != ".zip":
+        codec = pa.Codec.detect(f"any{packing}").name
         return pa.CompressedInputStream(pa.PythonFile(stream, "r"), codec), raw.name
     archive = zipfile.ZipFile(stream)
     check_entries(stream, archive)

@@ -21,6 +21,7 @@ PACKED_STARTS = {
     ".bz2": b"BZh",
     ".xz": b"\xfd7zXZ\0",
 }
+_HEAD_BYTES = 8
 #: Suffixes of compressed files, behind that of what they hold.
 PACKED_SUFFIXES = (*PACKED_STARTS, ".zip")
 #: Methods of tables of other libraries that return a table in memory, or one step to it.
@@ -44,6 +45,18 @@ class RawFile:
             return self.content.open("rb")
         except OSError as error:
             raise InputError(f"'{self.name}' cannot be opened: {error.strerror}.") from error
+
+    @property
+    def packing(self) -> str:
+        """The suffix of its compression, by its name or first bytes; ``""`` if it has none."""
+        suffix = Path(self.name).suffix.lower()
+        if suffix in PACKED_SUFFIXES or isinstance(self.content, (pa.Table, tuple)):
+            return suffix if suffix in PACKED_SUFFIXES else ""
+        if isinstance(self.content, Path) and self.content.is_dir():
+            return ""
+        with self.open() as stream:
+            head = stream.read(_HEAD_BYTES)
+        return next((end for end, start in PACKED_STARTS.items() if head.startswith(start)), "")
 
     @property
     def stem(self) -> str:

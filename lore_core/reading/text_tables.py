@@ -32,6 +32,8 @@ _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 #: Comments before a table, and what Excel writes there.
 _BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#[ #!].*|sep=.)\r?\n)+(?=[^\d])")
+#: A line that only draws: below a header, as of Markdown, or around a table, as of databases.
+_RULE = re.compile(r"[ \t|+:=-]*--[ \t|+:=-]*")
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -64,6 +66,10 @@ def open_text(raw: RawFile) -> Columns:
         ) from error
     if not rows:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
+    drawn = _drawn(sample, delimiter, rows)
+    if drawn is not None:
+        with raw.open() as stream:
+            return open_text(RawFile(raw.name, _redrawn(raw.name, stream.read(), *drawn)))
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
     frame, encoding = _parse(raw, names, delimiter, decimal)
@@ -99,6 +105,51 @@ def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
     if len(first_rows) < 2 and not is_complete:
         raise csv.Error
     return chosen, first_rows
+
+
+def _drawn(sample: str, delimiter: str, rows: list[list[str]]) -> tuple[str, str] | None:
+    """Return delimiter and quote of a table in single quotes, with rules, or parted by spaces."""
+    header = [cell.strip() for cell in rows[0]]
+    if all(len(cell) > 2 and cell[0] == cell[-1] == "'" for cell in header):
+        return delimiter, "'"
+    lines = [line for line in sample.splitlines() if line.strip()]
+    if any(map(_RULE.fullmatch, lines[:2])) or (delimiter == "|" and header[0] == header[-1] == ""):
+        return "|" if any("|" in line for line in lines[:2]) else " ", '"'
+    are_words = len(header) == 1 and all(len(line.split()) > 1 for line in lines[:2])
+    return (" ", '"') if are_words else None
+
+
+def _redrawn(file: str, content: bytes, delimiter: str, quote: str) -> bytes:
+    """Return such a table with tabs, each row on its line; rows of another width are refused."""
+    text = content.removeprefix(codecs.BOM_UTF8).decode("latin-1")  # a letter for each byte
+
+    def undrawn(number: int, line: str) -> str:
+        line = line.strip(" \r\n")
+        is_rule = _RULE.fullmatch(line) and (number < 3 or line.startswith("+"))
+        line = line.removeprefix("|").removesuffix("|") if delimiter == "|" else line
+        return ("" if is_rule else line) + "\n"
+
+    lines = (undrawn(*item) for item in enumerate(io.StringIO(text, newline="")))
+    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True)
+    head, body, width = io.StringIO(), io.StringIO(), 0
+    writers = [csv.writer(part, "excel-tab", lineterminator="\n") for part in (head, body)]
+    with refusing_damage(file, "table", csv.Error):
+        names = next(filter(None, reader))
+        head.write("\n" * (reader.line_num - 1))
+        for cells in reader:
+            # (R writes names of rows, but none for their column.)
+            width = width or max(len(cells) if delimiter == " " else 0, len(names))
+            if cells and not len(cells) == width <= len(names) + 1:
+                raise InputError(
+                    f"'{file}' has {len(cells)} values in line {reader.line_num} for {len(names)} "
+                    "names. Save it with commas between columns and texts in quotes."
+                )
+            writers[1].writerow([cell.strip() for cell in cells])
+    if names[0] == "labels" and all(map(str.isdecimal, names[1:])):  # LIBSVM's, as predicted
+        names[0] = "prediction"
+    writers[0].writerow([""] * (width - len(names)) + [name.strip() for name in names])
+    made = (head.getvalue() + body.getvalue()).encode("latin-1")
+    return made if text.endswith(("\n", "\r")) else made.removesuffix(b"\n")
 
 
 def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
