@@ -26,6 +26,7 @@ from lore_core.reading.columns import (
     check_size,
     check_table,
     columns_of_records,
+    may_be_nested,
     refusing_damage,
 )
 from lore_core.reading.images import SIDE, thumbnails
@@ -48,9 +49,15 @@ def open_parquet(raw: RawFile) -> Columns:
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
-    return _columns(
-        raw, "Parquet", schema, n_rows, lambda name: file.read(columns=[name]).column(name)
-    )
+
+    def first(name: str) -> Any:
+        batch = next(file.iter_batches(1, columns=[name]), None)
+        return [] if batch is None else batch.column(0)
+
+    def read(name: str) -> Any:
+        return file.read(columns=[name]).column(name)
+
+    return _columns(raw, "Parquet", schema, n_rows, read, first)
 
 
 def open_feather(raw: RawFile) -> Columns:
@@ -177,14 +184,21 @@ def refusing_arrow(name: str, what: str) -> AbstractContextManager[None]:
 
 
 def _columns(
-    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
+    raw: RawFile,
+    what: str,
+    schema: Any,
+    n_rows: int,
+    read: Callable[[str], Any],
+    first: Callable[[str], Any] | None = None,
+    **more: Any,
 ) -> Columns:
+    """Return columns by what reads one of them, and ``first`` its first value without the rest."""
     with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
-    def checked(name: str) -> Any:
+    def checked(name: str, read: Callable[[str], Any] = read, n_rows: int = n_rows) -> Any:
         with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
@@ -197,11 +211,19 @@ def _columns(
         records = pa.table({name: checked(name) for name in names}).to_pylist()
         if (found := rows_of_log(records)) is not None:
             return columns_of_records(raw, found[0], notes=found[1])
-    if nested := [field.name for field in schema if _is_nested(field.type)]:
+
+    def is_nested(name: str, kind: Any) -> bool:
+        """Return whether values have parts, or are texts of such by the first of them."""
+        if _kind(kind) != "text":
+            return _is_nested(kind)
+        values = checked(name, first, 1) if first else checked(name)
+        return may_be_nested(values[0].as_py())
+
+    if nested := [field.name for field in schema if is_nested(field.name, field.type)]:
         cells = pa.table({name: checked(name) for name in nested})
         inner = columns_of_records(raw, cells.to_pylist(maps_as_pydicts="lossy"))
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
-        plain = _columns(raw, what, rest, n_rows, read, **more)
+        plain = _columns(raw, what, rest, n_rows, read, first, **more)
         return plain.joined(inner, inner.names)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -29,7 +31,16 @@ _CLASS_KEYS = (
 )
 #: Keys of a list of classes, and of one of their probabilities, as of Vertex AI.
 _CLASS_LISTS = (("classes", "labels"), ("scores", "probabilities"))
-_LIST = r"\s*\[[\s\d.,e+-]*\d[\s\d.,e+-]*\]\s*"
+#: Longest sparse vector that is filled with zeros: more would be much from a small file.
+_MAX_SPARSE = 1000
+#: Texts that lists or objects may be, and lists of numbers as of Python, numpy and PyTorch.
+_NESTED = re.compile(r"\s*(?:(?:array|tensor)\()?[\[{(]")
+_LIST = re.compile(
+    r"\s*(?:array\(|tensor\()?[\[(]([\s\d.,eE+-]*\d[\s\d.,eE+-]*)[\])](?:, dtype=\w+)?\)?\s*"
+)
+_NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")
+#: Values of a column: one a row, or a matrix.
+_Values: TypeAlias = "pd.Series[Any] | NDArray[Any]"
 #: What a column holds, as far as the file says.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 _KINDS: dict[str, Kind] = {
@@ -235,7 +246,7 @@ def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **mor
             check_table(raw.name, [name for name, _ in pairs], len(rows))
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     check_table(raw.name, names, len(rows))
-    values: dict[str, pd.Series[Any] | NDArray[Any]] = {}
+    values: dict[str, _Values] = {}
     nested = set()
     for name in names:
         cells = [row.get(name) for row in rows]
@@ -251,23 +262,52 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) 
     """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
-    values = {name: _with_lists(frame.iloc[:, k].infer_objects()) for k, name in enumerate(names)}
+    values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
     return _columns_of_values(raw, what, values, **more)
 
 
-def _with_lists(cells: pd.Series[Any]) -> pd.Series[Any] | NDArray[Any]:
-    """Return lists of numbers in text, ``[0.1, 0.9]`` of all rows, as a matrix."""
-    if kind_of_dtype(cells.dtype) == "text" and cells.astype(str).str.fullmatch(_LIST).all():
-        with suppress(ValueError):
-            lists = (cell.strip(" []\n").replace(",", " ").split() for cell in cells)
-            matrix = _matrix([[*map(float, numbers)] for numbers in lists])
-            return cells if matrix is None else matrix
-    return cells
+def may_be_nested(text: Any) -> bool:
+    """Return whether a cell is a text that a list or an object may be written as."""
+    return isinstance(text, str) and _NESTED.match(text) is not None
+
+
+def _parsed(text: str) -> Any:
+    """Parse a text as a list of numbers, ``[0.1, 0.9]``, or as JSON, perhaps in single quotes."""
+    numbers = _LIST.fullmatch(_NUMPY_NUMBER.sub(r"\1", text))
+    if numbers:
+        return [*map(float, numbers[1].replace(",", " ").split())]
+    return json.loads(text.replace("'", '"'))
+
+
+def _without_texts(name: str, cells: _Values) -> Mapping[str, _Values]:
+    """Return what all texts of a column write, lists or numbers by name, else the texts."""
+    is_text = isinstance(cells, pd.Series) and kind_of_dtype(cells.dtype) == "text"
+    if not is_text or not all(map(may_be_nested, cells)):
+        return {name: cells}
+    with suppress(ValueError, RecursionError):
+        rows = [dict(_flat({name: _parsed(text)})) for text in cells]
+        if all(row.keys() == rows[0].keys() for row in rows):
+            lists = {key: [row[key] for row in rows] for key in rows[0]}
+            made = {k: values for k in lists if (values := _numbers(lists[k])) is not None}
+            if len(made) == len(lists):
+                return made
+    return {name: cells}
+
+
+def _numbers(cells: list[Any]) -> _Values | None:
+    """Return numbers as a column, lists of numbers of one length as a matrix, else None."""
+    if isinstance(cells[0], list):
+        return _matrix(cells)
+    matrix = _matrix([[cell] for cell in cells])
+    return None if matrix is None else pd.Series(matrix[:, 0])
 
 
 def _columns_of_values(
-    raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]], **more: Any
+    raw: RawFile, kind: str, given: Mapping[str, _Values], **more: Any
 ) -> Columns:
+    parts = [_without_texts(name, cells) for name, cells in given.items()]
+    check_table(raw.name, [name for part in parts for name in part], 1)
+    values = {name: cells for part in parts for name, cells in part.items()}
     shapes = {name: known.shape for name, known in values.items()}
     kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
     return Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
@@ -277,8 +317,8 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
     listed_classes = _listed_classes(record)
     yield from listed_classes.items()
     for name, value in record.items():
-        if isinstance(value, dict) and value.get("type") == 1 and "values" in value:
-            yield f"{prefix}{name}", value["values"]  # a dense vector of Spark
+        if (vector := _vector_of_spark(value)) is not None:
+            yield f"{prefix}{name}", vector
         elif listed_classes and any(name in keys for keys in _CLASS_LISTS):
             continue
         elif (shares := shares_by_class(value)) is not None:
@@ -287,6 +327,22 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
             yield from _flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+def _vector_of_spark(value: Any) -> Any:
+    """Return what a dense or a sparse vector of Spark holds; None of anything else."""
+    if not isinstance(value, dict) or not {"type", "values"} <= value.keys():
+        return None
+    if value["type"] == 1:
+        return value["values"]
+    size, at, numbers = (value.get(key) for key in ("size", "indices", "values"))
+    if value["type"] != 0 or not isinstance(size, int) or not 0 < size <= _MAX_SPARSE:
+        return None
+    if not isinstance(at, list) or not isinstance(numbers, list) or len(at) != len(numbers):
+        return None
+    known = dict(zip(map(str, at), numbers, strict=True))
+    vector = [known.pop(str(index), 0.0) for index in range(size)]
+    return None if known else vector
 
 
 def shares_by_class(value: Any) -> dict[str, Any] | None:

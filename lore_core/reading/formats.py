@@ -47,7 +47,7 @@ from lore_core.reading.raw_file import (
     plain_name,
     raw_file,
 )
-from lore_core.reading.roles import SPLIT_WORDS
+from lore_core.reading.roles import SPLIT_WORDS, with_true_class
 from lore_core.reading.text_tables import open_json, open_text
 
 _ZIP, _ARROW = (b"PK\x03\x04", b"PK\x05\x06"), (b"ARROW1", b"\xff\xff\xff\xff")
@@ -101,7 +101,7 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     """Open a file of any readable format; ``table``: sheet or table, ``query``: in its place."""
     raw = raw_file(source)
     if isinstance(raw.content, tuple):
-        return _joined(raw.name, raw.content)
+        return with_true_class(_joined(raw.name, raw.content))
     packing = raw.packing
     raw = _unpacked(raw, packing) if packing else raw
     if query and table:
@@ -117,7 +117,7 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     columns = kind.open(raw, **{name: options[name] for name in kind.options})
     if not columns.shapes:
         raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
-    return columns
+    return with_true_class(columns)
 
 
 def _unpacked(raw: RawFile, packing: str) -> RawFile:

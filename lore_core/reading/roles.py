@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.reading.columns import Columns, label_text
+from lore_core.reading.columns import Columns, Kind, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 _SAMPLE_CELLS = 1000
@@ -39,6 +39,15 @@ _LABEL = _words(
     "ground_truth actual_label label labels target targets targs y true truth class_label y_test "
     "actual class label_id label_ids observed outcome"
 )
+#: Columns that mark a class, as before or behind its name, and how the class they mark is called.
+_MARKED_CLASS = re.compile(
+    r"(?:({0})[_\-. ](.+)|(.+?)[_\-. ]({0}))".format(
+        "|".join(sorted((name for name in _LABEL if "class" not in name), key=len, reverse=True))
+    ),
+    re.IGNORECASE,
+)
+_MARKED = "true class"
+_NUMBERS = {"whole", "number", "bool"}
 CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = _words(
@@ -195,6 +204,43 @@ def _is_split(columns: Columns, name: str) -> bool:
     return len(words) > 0 and bool(words.isin(SPLIT_WORDS).all())
 
 
+def with_true_class(columns: Columns) -> Columns:
+    """Add the column 'true class' where columns or an array mark it by 1, and other classes by 0.
+
+    The array is called as a label, the columns so before or behind the class: ``y_cat``.
+    """
+    for called, family in _marked_classes(columns).items():
+        names = list(dict.fromkeys(family.values()))
+        are_alike = len({columns.shapes[name] for name in names}) == 1 < len(family)
+        if not are_alike or not {columns.kinds[name] for name in names} <= _NUMBERS:
+            continue
+        marks = columns.matrix(names)
+        if np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) == 1).all():
+            added = {_MARKED: pd.Series(np.array([*family], object)[marks.argmax(axis=1)])}
+            shapes: dict[str, tuple[int, ...]] = {_MARKED: (len(marks),)}
+            kinds: dict[str, Kind] = {_MARKED: "text"}
+            note = f"'{called}' of '{columns.file}' marks the true class by 1."
+            return dataclasses.replace(
+                columns.joined(Columns("", "", shapes, kinds, added.__getitem__), [_MARKED]),
+                parents={**columns.parents, **dict.fromkeys(names, _MARKED)},
+                notes=(*columns.notes, note),
+            )
+    return columns
+
+
+def _marked_classes(columns: Columns) -> dict[str, dict[str, str]]:
+    """Return what may mark classes: its name to class and column or array."""
+    free = FreeColumns(columns, ())
+    label = free.named(_LABEL, (1, 2))
+    if label is not None:
+        return {label: {str(k): label for k in range(columns.width(label))}}
+    found: dict[str, dict[str, str]] = {}
+    for match in filter(None, map(_MARKED_CLASS.fullmatch, free.names)):
+        before, last, first, behind = match.groups()
+        found.setdefault(f"{before}_*" if before else f"*_{behind}", {})[last or first] = match[0]
+    return found
+
+
 def _images(free: FreeColumns) -> str | None:
     pictures = [
         name
@@ -272,7 +318,8 @@ def _named_by_labels(
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the labels and columns called so, ``score_cat``, if every row of them sums to 1.
 
-    None where the probabilities ``found`` are as good.
+    With classes that no row is of, if all columns called alike do. None where the probabilities
+    ``found`` are as good.
     """
     columns, label = free.columns, mapping.label
     if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
@@ -287,18 +334,32 @@ def _named_by_labels(
     are_numbers = all(map(str.isdecimal, classes))
     parted = (part(classes[0]) for n in free.names for part in (n.partition, n.rpartition))
     for before, called, after in parted:
-        names = tuple(f"{before}{name}{after}" for name in classes)
-        if not called or not set(names) <= set(free.names) or not all(map(columns.flat, names)):
+        if not called:
             continue
+        names, alike = tuple(f"{before}{name}{after}" for name in classes), classes
         # (Numbers are in many names: with probabilities beside them they mean little.)
         if found and are_numbers and (before or after) and set(names) != set(found):
             continue
-        if all(_mostly_numbers(columns, name) for name in names):
-            shares = columns.matrix(names, np.float64)
-            sums = shares.sum(axis=1)
-            if shares.min() >= 0 and (shares % 1).any() and np.abs(sums - 1.0).max() <= 0.02:
-                return classes, names
+        if (before or after) and not found and not are_numbers:
+            fitting = (n for n in free.names if n.startswith(before) and n.endswith(after))
+            alike = tuple(sorted(n[len(before) : len(n) - len(after)] for n in fitting))
+        for of in dict.fromkeys((classes, alike)):
+            names = tuple(f"{before}{name}{after}" for name in of)
+            if set(classes) <= set(of) and _are_shares(free, names):
+                return of, names
     return None
+
+
+def _are_shares(free: FreeColumns, names: tuple[str, ...]) -> bool:
+    """Return whether columns hold numbers from 0 that sum to 1 in each row."""
+    columns = free.columns
+    if not set(names) <= set(free.names) or not all(map(columns.flat, names)):
+        return False
+    if not all(_mostly_numbers(columns, name) for name in names):
+        return False
+    shares = columns.matrix(names, np.float64)
+    off = np.abs(shares.sum(axis=1) - 1.0).max()
+    return bool(shares.min() >= 0 and (shares % 1).any() and off <= 0.02)
 
 
 def _is_share(columns: Columns, name: str) -> bool:
@@ -313,7 +374,7 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     """Tell a number column with a wrong cell from a text column."""
     kind = columns.kinds[name]
     if kind != "text":
-        return kind in ("whole", "number", "bool")
+        return kind in _NUMBERS
     sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if sample.empty:
         return True
@@ -372,7 +433,8 @@ def _rest(free: FreeColumns, mapping: ColumnMapping) -> list[str]:
         for name in columns.names
         if name not in used
         and columns.kinds[name] != "other"
-        and (columns.shapes[name] == length or columns.parents.get(name) == "groups")
+        and columns.parents.get(name, "groups") == "groups"
+        and (columns.shapes[name] == length or name in columns.parents)
     ]
 
 
