@@ -41,6 +41,7 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 #: Key of a schema's metadata for the columns' kinds.
 _KINDS = b"huggingface"
 _END_BYTES = 8
+_Read = Callable[[str], Any]
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -51,8 +52,8 @@ def open_parquet(raw: RawFile) -> Columns:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
 
     def first(name: str) -> Any:
-        batch = next(file.iter_batches(1, columns=[name]), None)
-        return [] if batch is None else batch.column(0)
+        rows = file.iter_batches(1, columns=[name])
+        return next(rows, pa.table({name: pa.nulls(1)})).column(0)
 
     def read(name: str) -> Any:
         return file.read(columns=[name]).column(name)
@@ -188,17 +189,16 @@ def _columns(
     what: str,
     schema: Any,
     n_rows: int,
-    read: Callable[[str], Any],
-    first: Callable[[str], Any] | None = None,
+    read: _Read,
+    first: _Read | None = None,
     **more: Any,
 ) -> Columns:
-    """Return columns by what reads one of them, and ``first`` its first value without the rest."""
     with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
-    def checked(name: str, read: Callable[[str], Any] = read, n_rows: int = n_rows) -> Any:
+    def checked(name: str, read: _Read = read, n_rows: int = n_rows) -> Any:
         with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
@@ -213,7 +213,6 @@ def _columns(
             return columns_of_records(raw, found[0], notes=found[1])
 
     def is_nested(name: str, kind: Any) -> bool:
-        """Return whether values have parts, or are texts of such by the first of them."""
         if _kind(kind) != "text":
             return _is_nested(kind)
         values = checked(name, first, 1) if first else checked(name)

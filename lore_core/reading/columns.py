@@ -279,38 +279,26 @@ def _parsed(text: str) -> Any:
     return json.loads(text.replace("'", '"'))
 
 
-def _without_texts(name: str, cells: _Values) -> Mapping[str, _Values]:
-    """Return what all texts of a column write, lists or numbers by name, else the texts."""
+def _written_in(raw: RawFile, name: str, cells: _Values) -> Columns | None:
+    """Return what all texts of a column write if that is numbers, in lists or by name."""
     is_text = isinstance(cells, pd.Series) and kind_of_dtype(cells.dtype) == "text"
-    if not is_text or not all(map(may_be_nested, cells)):
-        return {name: cells}
-    with suppress(ValueError, RecursionError):
-        rows = [dict(_flat({name: _parsed(text)})) for text in cells]
-        if all(row.keys() == rows[0].keys() for row in rows):
-            lists = {key: [row[key] for row in rows] for key in rows[0]}
-            made = {k: values for k in lists if (values := _numbers(lists[k])) is not None}
-            if len(made) == len(lists):
-                return made
-    return {name: cells}
-
-
-def _numbers(cells: list[Any]) -> _Values | None:
-    """Return numbers as a column, lists of numbers of one length as a matrix, else None."""
-    if isinstance(cells[0], list):
-        return _matrix(cells)
-    matrix = _matrix([[cell] for cell in cells])
-    return None if matrix is None else pd.Series(matrix[:, 0])
+    if is_text and all(map(may_be_nested, cells)):
+        with suppress(ValueError, RecursionError):
+            found = columns_of_records(raw, [{name: _parsed(text)} for text in cells])
+            return found if {*found.kinds.values()} <= {"number", "whole"} else None
+    return None
 
 
 def _columns_of_values(
-    raw: RawFile, kind: str, given: Mapping[str, _Values], **more: Any
+    raw: RawFile, kind: str, values: Mapping[str, _Values], **more: Any
 ) -> Columns:
-    parts = [_without_texts(name, cells) for name, cells in given.items()]
-    check_table(raw.name, [name for part in parts for name in part], 1)
-    values = {name: cells for part in parts for name, cells in part.items()}
-    shapes = {name: known.shape for name, known in values.items()}
-    kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
-    return Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
+    nested = {name: _written_in(raw, name, cells) for name, cells in values.items()}
+    shapes = {name: known.shape for name, known in values.items() if nested[name] is None}
+    kinds = {name: kind_of_dtype(values[name].dtype) for name in shapes}
+    made = Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
+    for inner in filter(None, nested.values()):
+        made = made.joined(inner, inner.names)
+    return made
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
@@ -331,18 +319,14 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
 
 def _vector_of_spark(value: Any) -> Any:
     """Return what a dense or a sparse vector of Spark holds; None of anything else."""
-    if not isinstance(value, dict) or not {"type", "values"} <= value.keys():
-        return None
-    if value["type"] == 1:
-        return value["values"]
-    size, at, numbers = (value.get(key) for key in ("size", "indices", "values"))
-    if value["type"] != 0 or not isinstance(size, int) or not 0 < size <= _MAX_SPARSE:
-        return None
-    if not isinstance(at, list) or not isinstance(numbers, list) or len(at) != len(numbers):
-        return None
-    known = dict(zip(map(str, at), numbers, strict=True))
-    vector = [known.pop(str(index), 0.0) for index in range(size)]
-    return None if known else vector
+    match value:
+        case {"type": 1, "values": dense}:
+            return dense
+        case {"type": 0, "size": int(n), "indices": list(at), "values": list(numbers)}:
+            known = dict(zip(map(str, at), numbers, strict=False))
+            vector = [known.pop(str(index), 0.0) for index in range(min(n, _MAX_SPARSE))]
+            return vector if n <= _MAX_SPARSE and not known and len(at) == len(numbers) else None
+    return None
 
 
 def shares_by_class(value: Any) -> dict[str, Any] | None:

@@ -32,8 +32,8 @@ _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 #: Comments before a table, and what Excel writes there.
 _BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#[ #!].*|sep=.)\r?\n)+(?=[^\d])")
-#: A line that only draws: below a header, as of Markdown, or around a table, as of databases.
-_RULE = re.compile(r"[ \t|+:=-]*--[ \t|+:=-]*")
+#: Spaces between cells, or a text in quotes.
+_SPACES = re.compile(rb'("[^"]*")|[ \t]+')
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -66,10 +66,8 @@ def open_text(raw: RawFile) -> Columns:
         ) from error
     if not rows:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
-    drawn = _drawn(sample, delimiter, rows)
-    if drawn is not None:
-        with raw.open() as stream:
-            return open_text(RawFile(raw.name, _redrawn(raw.name, stream.read(), *drawn)))
+    if (parted := _with_tabs(raw, head, rows[0])) is not None:
+        return open_text(RawFile(raw.name, parted))
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
     frame, encoding = _parse(raw, names, delimiter, decimal)
@@ -107,49 +105,48 @@ def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
     return chosen, first_rows
 
 
-def _drawn(sample: str, delimiter: str, rows: list[list[str]]) -> tuple[str, str] | None:
-    """Return delimiter and quote of a table in single quotes, with rules, or parted by spaces."""
-    header = [cell.strip() for cell in rows[0]]
-    if all(len(cell) > 2 and cell[0] == cell[-1] == "'" for cell in header):
-        return delimiter, "'"
-    lines = [line for line in sample.splitlines() if line.strip()]
-    if any(map(_RULE.fullmatch, lines[:2])) or (delimiter == "|" and header[0] == header[-1] == ""):
-        return "|" if any("|" in line for line in lines[:2]) else " ", '"'
-    are_words = len(header) == 1 and all(len(line.split()) > 1 for line in lines[:2])
-    return (" ", '"') if are_words else None
+def _with_tabs(raw: RawFile, head: bytes, header: Sequence[str]) -> bytes | None:
+    """Return a table parted by spaces, drawn with bars or in single quotes as others; else None."""
+    start = [line for line in head.removeprefix(codecs.BOM_UTF8).splitlines() if line.strip()][:2]
+    is_quoted = all(re.fullmatch(r"\s*'.+'\s*", name) for name in header)
+    has_rule = any(map(_is_rule, start))
+    has_bars = b"|" in b"".join(start) and (has_rule or start[0].lstrip().startswith(b"|"))
+    has_spaces = has_rule or len(header) == 1 < min(len(line.split()) for line in start)
+    if not (is_quoted or has_bars or has_spaces):
+        return None
+    with raw.open() as stream:
+        content = stream.read().removeprefix(codecs.BOM_UTF8)
+    if is_quoted:
+        return content.translate(bytes.maketrans(b"'\"", b"\"'"))
+    lines = [_parted(line.strip(), has_bars=has_bars) for line in content.splitlines()]
+    rows = {number: line.count(b"\t") + 1 for number, line in enumerate(lines) if line}
+    (first, width), *others = rows.items()
+    if not has_bars and {n for _, n in others} == {width + 1}:
+        lines[first] = b"\t" + lines[first]  # R writes names of rows, and none for their column
+    elif wrong := [number for number, n in others if n != width]:
+        raise InputError(
+            f"'{raw.name}' has {rows[wrong[0]]} values in line {wrong[0] + 1} for {width} names. "
+            "Save it with commas between columns and texts in quotes."
+        )
+    if re.fullmatch(rb"labels(\t\d+)+", lines[first]):  # so LIBSVM calls predicted classes
+        lines[first] = lines[first].replace(b"labels", b"prediction")
+    return b"\n".join(lines) + b"\n" * content.endswith((b"\n", b"\r"))
 
 
-def _redrawn(file: str, content: bytes, delimiter: str, quote: str) -> bytes:
-    """Return such a table with tabs, each row on its line; rows of another width are refused."""
-    text = content.removeprefix(codecs.BOM_UTF8).decode("latin-1")  # a letter for each byte
+def _parted(line: bytes, *, has_bars: bool) -> bytes:
+    """Return a line with tabs between its cells, nothing of one that only draws."""
+    if _is_rule(line):
+        return b""
+    if not has_bars:
+        return _SPACES.sub(lambda match: match[1] or b"\t", line)
+    return b"\t".join(
+        cell.strip() for cell in line.removeprefix(b"|").removesuffix(b"|").split(b"|")
+    )
 
-    def undrawn(number: int, line: str) -> str:
-        line = line.strip(" \r\n")
-        is_rule = _RULE.fullmatch(line) and (number < 3 or line.startswith("+"))
-        line = line.removeprefix("|").removesuffix("|") if delimiter == "|" else line
-        return ("" if is_rule else line) + "\n"
 
-    lines = (undrawn(*item) for item in enumerate(io.StringIO(text, newline="")))
-    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True)
-    head, body, width = io.StringIO(), io.StringIO(), 0
-    writers = [csv.writer(part, "excel-tab", lineterminator="\n") for part in (head, body)]
-    with refusing_damage(file, "table", csv.Error):
-        names = next(filter(None, reader))
-        head.write("\n" * (reader.line_num - 1))
-        for cells in reader:
-            # (R writes names of rows, but none for their column.)
-            width = width or max(len(cells) if delimiter == " " else 0, len(names))
-            if cells and not len(cells) == width <= len(names) + 1:
-                raise InputError(
-                    f"'{file}' has {len(cells)} values in line {reader.line_num} for {len(names)} "
-                    "names. Save it with commas between columns and texts in quotes."
-                )
-            writers[1].writerow([cell.strip() for cell in cells])
-    if names[0] == "labels" and all(map(str.isdecimal, names[1:])):  # LIBSVM's, as predicted
-        names[0] = "prediction"
-    writers[0].writerow([""] * (width - len(names)) + [name.strip() for name in names])
-    made = (head.getvalue() + body.getvalue()).encode("latin-1")
-    return made if text.endswith(("\n", "\r")) else made.removesuffix(b"\n")
+def _is_rule(line: bytes) -> bool:
+    """Return whether a line only draws, as below a header of Markdown or around a table."""
+    return b"--" in line and not line.strip(b" \t|+:=-")
 
 
 def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
