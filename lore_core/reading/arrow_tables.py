@@ -289,10 +289,12 @@ def _kind(kind: Any) -> Kind:
     return "text" if is_text else "other"
 
 
+def _without_decimals(values: Any) -> Any:
+    return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
+
+
 def _series(values: Any) -> pd.Series[Any]:
-    if pa.types.is_decimal(values.type):
-        values = values.cast(pa.float64())
-    series: pd.Series[Any] = values.to_pandas()
+    series: pd.Series[Any] = _without_decimals(values).to_pandas()
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.dtype.categories.dtype)
     series.name = None
@@ -309,7 +311,7 @@ def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     """Return a list column as a matrix, or None where its lists differ in length."""
-    flat = pa.compute.list_flatten(values)
+    flat = _without_decimals(pa.compute.list_flatten(values))
     lengths = pa.compute.unique(pa.compute.list_value_length(values))
     if values.null_count or flat.null_count or _is_list(flat.type) or len(lengths) != 1:
         return None

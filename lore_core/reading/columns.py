@@ -29,8 +29,10 @@ _CLASS_KEYS = (
     ("label", "class", "class_name", "name"),
     ("prob", "probability", "score", "confidence"),
 )
+#: What lists of the classes' names are called.
+CLASS_LISTS = ("class_names", "classes", "classes_")
 #: Keys of a list of classes, and of one of their probabilities, as of Vertex AI.
-_CLASS_LISTS = (("classes", "labels"), ("scores", "probabilities"))
+_LISTED_CLASSES = (("classes", "labels"), ("scores", "probabilities"))
 #: Longest sparse vector that is filled with zeros: more would be much from a small file.
 _MAX_SPARSE = 1000
 #: Texts that lists or objects may be, and lists of numbers as of Python, numpy and PyTorch.
@@ -307,7 +309,7 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
     for name, value in record.items():
         if (vector := _vector_of_spark(value)) is not None:
             yield f"{prefix}{name}", vector
-        elif listed_classes and any(name in keys for keys in _CLASS_LISTS):
+        elif listed_classes and any(name in keys for keys in _LISTED_CLASSES):
             continue
         elif (shares := shares_by_class(value)) is not None:
             yield from shares.items()
@@ -343,7 +345,7 @@ def shares_by_class(value: Any) -> dict[str, Any] | None:
 
 def _listed_classes(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``{"classes": ["cat", …], "scores": [0.9, …]}`` as column to value."""
-    names, shares = (next((record[k] for k in keys if k in record), 0) for keys in _CLASS_LISTS)
+    names, shares = (next((record[k] for k in keys if k in record), 0) for keys in _LISTED_CLASSES)
     if not isinstance(names, list) or not isinstance(shares, list) or len(names) != len(shares):
         return {}
     found = {f"p_{name}": share for name, share in zip(names, shares, strict=True)}

@@ -9,7 +9,7 @@ import os
 import re
 import urllib.parse
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,6 +93,8 @@ _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 #: Suffixes of readable files, and of those that take a query.
 SUFFIXES = (*_BY_SUFFIX, *PACKED_SUFFIXES)
 DATABASE_SUFFIXES = tuple(suffix for suffix in _BY_SUFFIX if "query" in _BY_SUFFIX[suffix].options)
+#: First bytes of JSON (not of CSV, ``[label],[p]``).
+_JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\d{\[]|\Z))')
 #: Bytes that a compressed file may hold: so many, and so many more for each of its own.
 _UNPACKED_BYTES, _UNPACKED_RATIO, _PIECE_BYTES = 2**28, 100, 2**24
 
@@ -200,11 +202,17 @@ def _format_of(raw: RawFile) -> FileFormat:
     if head.startswith(b"FEA1"):
         raise InputError(f"'{raw.name}' is Feather of version 1. Save it by pandas' to_feather.")
     by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
+    if by_suffix in (_TEXT, _JSON) and len(by_content) > 1:
+        raise InputError(
+            f"'{raw.name}' is a zip archive by its first bytes, no text. Correct the suffix: .xlsx, "
+            ".npz or .zip."
+        )
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
-    if by_suffix is None or not by_suffix.magic:
-        is_json = head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
-        return by_suffix or (_JSON if is_json else _TEXT)
+    if by_suffix in (_TEXT, None):
+        return _JSON if _JSON_START.match(head) else _TEXT
+    if by_suffix is _JSON:
+        return _JSON
     raise InputError(
         f"'{raw.name}' is not {by_suffix.what} by its first bytes. Correct the suffix."
     )
@@ -267,7 +275,18 @@ def files_fitting(pattern: Path) -> list[Path]:
     found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - ** as in shells
     if not found:
         raise InputError(f"'{pattern}' fits no file. Check the pattern.")
+    _check_no_log({folder for file in found for folder in Path(file).parents})
     return [*map(Path, sorted(found))]
+
+
+def _check_no_log(folders: Iterable[Path]) -> None:
+    """Refuse tables whose log says which of their files still count."""
+    for folder in folders:
+        if any((folder / log).is_dir() for log in ("_delta_log", ".hoodie")):
+            raise InputError(
+                f"'{folder.name}' is a Delta or Hudi table: by its log some files may be outdated. "
+                "Give lore.load what its library reads, such as DeltaTable(…).to_pyarrow_table()."
+            )
 
 
 def _named(path: Path, below: Sequence[str]) -> RawFile:
@@ -348,6 +367,7 @@ def _readable(directory: Path) -> list[RawFile]:
     """Return the data files of a directory, and of folders named ``column=value`` below it."""
     # Text files beside data are notes; hidden files are no data.
     suffixes = _BY_SUFFIX.keys() - {".txt"}
+    _check_no_log([directory])
     return [
         _named(path, path.relative_to(directory).parts)
         for path in sorted({*directory.glob("*"), *directory.glob("*=*/**/*")})

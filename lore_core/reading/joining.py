@@ -28,9 +28,9 @@ def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[C
 
     Of these those without labels, if others have some, by which columns of classes are known.
     """
-    found = [columns for columns in files if _has(columns, mapping, "probabilities")]
+    found = [columns for columns in files if has_role(columns, mapping, "probabilities")]
     if not found:
-        without = [columns for columns in files if not _has(columns, mapping, "label")]
+        without = [columns for columns in files if not has_role(columns, mapping, "label")]
         found = without if len(without) < len(files) else []
     halves = [columns for columns in files if half_of(columns.file).split]
     return [
@@ -41,7 +41,7 @@ def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[C
     ]
 
 
-def _has(columns: Columns, mapping: ColumnMapping, role: str) -> bool:
+def has_role(columns: Columns, mapping: ColumnMapping, role: str) -> bool:
     try:
         return bool(getattr(guess(columns, mapping), role))
     except InputError:  # what was named is in another file

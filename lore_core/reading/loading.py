@@ -17,7 +17,7 @@ from lore_core.reading.file_rows import FileRows, MissingRoleError, assemble, re
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
-from lore_core.reading.joining import count_rows, image_only_array, join, prediction_files
+from lore_core.reading.joining import count_rows, has_role, image_only_array, join, prediction_files
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
@@ -224,14 +224,18 @@ def read_files(
     if len(set(runs)) > 1:
         notes.append(f"Files called '{runs[0]}' and '{runs[1]}' must be of one classifier.")
     shared = runs[0] if len(runs) == 2 and runs[0] == runs[1] else ""
-    parts: list[FileRows] = []
-    for columns, half in zip(files, halves, strict=True):
-        wanted = _drop_absent(given, columns, files)
+    read_first: dict[int, FileRows] = {}
+    # (Columns called as classes are known in the half that has rows of all.)
+    for k in sorted(
+        range(len(files)), key=lambda k: not has_role(files[k], given, "probabilities")
+    ):
+        wanted = _drop_absent(given, files[k], files)
         try:
-            rows = _rows_like(parts, columns, wanted)
+            rows = _rows_like([*read_first.values()], files[k], wanted)
         except MissingRoleError as error:
-            raise explained(error, columns, wanted) from error
-        parts.append(_in_half(rows, half, notes))
+            raise explained(error, files[k], wanted) from error
+        read_first[k] = _in_half(rows, halves[k], notes)
+    parts = [read_first[k] for k in sorted(read_first)]
     used = parts[0].mapping
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
@@ -324,8 +328,10 @@ def _rows_like(parts: Sequence[FileRows], columns: Columns, given: ColumnMapping
     for role in ("label", "prediction", "split", "row_id", "probabilities", "features"):
         names = set(first.columns().get(role, ()))
         is_open = getattr(given, role) is None and names and names <= set(columns.shapes)
-        if is_open and (role not in SEVERAL or set(getattr(guessed, role) or ()) == names):
+        if is_open and (role not in SEVERAL or set(getattr(guessed, role) or names) == names):
             follow[role] = getattr(first, role)
-    if "probabilities" in follow and given.probability_kind is None:
-        follow["probability_kind"] = first.probability_kind
+    if "probabilities" in follow:
+        if not guessed.probabilities:  # known by classes that no row here is of
+            follow["class_names"] = given.class_names or first.class_names
+        follow["probability_kind"] = given.probability_kind or first.probability_kind
     return read_rows(columns, guess(columns, dataclasses.replace(given, **follow)))

@@ -98,16 +98,15 @@ def raw_file(source: Any) -> RawFile:
         if path.is_dir() and not is_saved_dataset(path):
             raise InputError(f"'{path}' is a directory where a file is expected.")
         return RawFile(path.name, path)
-    if isinstance(source, Table):
+    if isinstance(source, (Table, Mapping)):
         try:
-            return RawFile("table", pa.table(source))
+            given = dict(_columns_of(source)) if isinstance(source, Mapping) else source
+            return RawFile("table", pa.table(given))
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise InputError(
                 f"the {type(source).__name__} cannot be read as a table "
                 f"({short(error, 200).rstrip('.')}). Give each column values of one kind."
             ) from error
-    if isinstance(source, Mapping):
-        return raw_file(pa.table(dict(_columns_of(source))))
     if hasattr(source, "read"):
         if hasattr(source, "seek"):
             source.seek(0)

@@ -37,7 +37,7 @@ def _words(text: str) -> tuple[str, ...]:
 _LABEL = _words(
     "y_true true_label true_labels true_class truelabel gold gold_label gold_labels gt gt_label "
     "ground_truth actual_label label labels target targets targs y true truth class_label y_test "
-    "actual class label_id label_ids observed outcome"
+    "actual class label_id label_ids observed outcome references ground_truth_label label_value"
 )
 #: Columns that mark a class, as before or behind its name, and how the class they mark is called.
 _MARKED_CLASS = re.compile(
@@ -52,7 +52,8 @@ CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = _words(
     "prediction predictions predicted pred preds y_pred y_hat yhat predicted_label "
-    "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels"
+    "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels "
+    "predictions_label"
 )
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
@@ -63,9 +64,10 @@ _WEIGHT = [
 ]
 _UNIT = ("unit", "units", "unit_id")
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
-_LOGITS = ("logits", "logit")
+_LOGITS = ("logits", "logit", "log_odds")
 _CONFIDENCE = _words(
-    "confidence confidences conf max_prob max_probability top_prob prediction_score pred_score"
+    "confidence confidences conf max_prob max_probability top_prob prediction_score pred_score "
+    "predictions_confidence"
 )
 #: Names for P(y = 1) or the confidence of a prediction: the values tell.
 _EITHER = _words(
@@ -78,7 +80,7 @@ _POSITIVE = (
     _words("p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive positive_probability")
     + _EITHER
 )
-_SCORE = ("score", "scores", "y_score")
+_SCORE = ("score", "scores", "y_score", "prediction_scores")
 #: A single probability with such a name needs no note.
 _PLAIN = (*_EITHER, "p_1")
 #: Names of row weights, or of anything else that weighs.
@@ -90,7 +92,9 @@ _PROBABILITY_FAMILY = re.compile(
     r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
     re.IGNORECASE,
 )
-_LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
+_LOGIT_FAMILY = re.compile(
+    r"(logit|logits|rawformulaval)(?:(?:[_\-. ]|:class=)(.+)|(\d+))", re.IGNORECASE
+)
 #: What was asked and answered: it tells rows apart, and repeats itself only by chance.
 _ASKED_AND_ANSWERED = _words(
     "question questions prompt query instruction answer response completion output generation"
@@ -156,7 +160,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         right, given_class = columns.series(mapping.label), columns.series(best)
         is_class = given_class.isin(right).mean() > 0.5 and not given_class.equals(right)
         prediction = best if is_class and free.named((*_SCORE, *_CONFIDENCE)) else None
-    if prediction and columns.flat(prediction) and not _is_share(columns, prediction):
+    if prediction and columns.flat(prediction) and not is_share(columns, prediction):
         fill("prediction", prediction)
     fill(
         "row_id",
@@ -288,7 +292,7 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     if family:
         return family, "logits"
     share = free.named(_PREDICTION)
-    if share and not mapping.prediction and _is_share(free.columns, share):
+    if share and not mapping.prediction and is_share(free.columns, share):
         return (share,), "positive"
     if mapping.prediction:
         confidence = free.named(_CONFIDENCE, (1, 2)) or one or free.named(_SCORE, (1, 2))
@@ -362,7 +366,7 @@ def _are_shares(free: FreeColumns, names: tuple[str, ...]) -> bool:
     return bool(shares.min() >= 0 and (shares % 1).any() and off <= 0.02)
 
 
-def _is_share(columns: Columns, name: str) -> bool:
+def is_share(columns: Columns, name: str) -> bool:
     """Return whether numbers lie between 0 and 1, as no class does."""
     if columns.kinds[name] != "number":
         return False

@@ -13,7 +13,7 @@ from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import MissingRoleError, assemble, read_rows
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
-from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess
+from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess, is_share
 
 #: Most suggestions, and columns that are tried for a role.
 _MOST, _TRIED = 4, 8
@@ -97,17 +97,8 @@ def _changes(
     flat = [n for n in columns.names if columns.flat(n) and columns.kinds[n] != "other"]
     names = known.probabilities or ()
     label = known.label or FreeColumns(columns, ()).named(CORRECT_NAMES)
-    if label and not names:
-        known = replace(known, label=label)
-        used = (label, known.split, known.row_id)
-        free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
-        free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
-        is_right = label.lower() in CORRECT_NAMES
-        kinds = ("correct", "confidence") if is_right else ("confidence", "positive", "correct")
-        for name in free[:_TRIED]:
-            for kind in kinds:
-                change = {"label": label, "probabilities": name, "probability_kind": kind}
-                yield "probabilities", f"{name} as {_WORDS[kind]}", name, change
+    if not names:
+        yield from _label_and_probabilities(columns, flat, replace(known, label=label))
     for kind in PROBABILITY_KINDS if names else ():
         if kind != known.probability_kind:
             other = {"probabilities": names, "probability_kind": kind}
@@ -121,6 +112,39 @@ def _changes(
     for name in known.features or ():
         left = tuple(n for n in known.features or () if n != name)
         yield "features", f"without '{name}' as feature", name, {"features": left}
+
+
+def _label_and_probabilities(
+    columns: Columns, flat: list[str], known: ColumnMapping
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield columns that may be the probabilities, with the true classes if those are open, too."""
+    labels = [n for n in flat if known.label in (n, None) and _can_be_label(columns, n, known, 0)]
+    for label in [known.label] if known.label else labels[:_TRIED]:
+        used = (label, known.split, known.row_id)
+        free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
+        free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
+        free = [n for n in free if known.label or is_share(columns, n)]
+        matrices = [n for n in columns.names if len(columns.shapes[n]) == 2 and n not in flat]
+        is_right = label.lower() in CORRECT_NAMES
+        kinds = ("correct", "confidence") if is_right else ("confidence", "positive", "correct")
+        for name in [*free[:_TRIED], *matrices]:
+            for kind in kinds if name in free else ("probabilities", "logits"):
+                change = {"label": label, "probabilities": name, "probability_kind": kind}
+                if kind == "confidence" and not known.prediction:
+                    change["prediction"] = next(_alike(columns, flat, label), "")
+                words = f"{name} as {_WORDS[kind]}"
+                if known.label:
+                    yield "probabilities", words, name, change
+                else:
+                    yield "label", f"{label} as the true class, {words}", label, change
+
+
+def _alike(columns: Columns, flat: list[str], label: str) -> Iterator[str]:
+    """Yield columns of values as of the label: perhaps the predicted classes."""
+    for name in flat:
+        values, right = columns.series(name), columns.series(label)
+        if not values.equals(right) and values.isin(right.unique()).all():
+            yield name
 
 
 def _can_be_label(columns: Columns, name: str, known: ColumnMapping, width: int) -> bool:

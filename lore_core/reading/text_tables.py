@@ -14,6 +14,7 @@ import pandas as pd
 
 from lore_core.data.errors import InputError, short
 from lore_core.reading.columns import (
+    CLASS_LISTS,
     Columns,
     check_table,
     columns_of_frame,
@@ -31,7 +32,7 @@ _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 #: Comments before a table, and what Excel writes there.
-_BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#[ #!].*|sep=.)\r?\n)+(?=[^\d])")
+_BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#(?:[ #!].*)?|% .*|sep=.)\r?\n)+(?=[^\d])")
 #: Spaces between cells, or a text in quotes.
 _SPACES = re.compile(rb'("[^"]*")|[ \t]+')
 #: Cells read as missing; not "None", which may be a class name.
@@ -239,7 +240,7 @@ def open_json(raw: RawFile) -> Columns:
     """Open JSON or JSON Lines: records, columns, pandas' other orients, or a log of a tool."""
     with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
         text = stream.read().decode("utf-8-sig")
-    records, is_one_a_line = _parsed(raw, text)
+    records, class_names, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return columns_of_inspect(raw, records[0])
     records, notes = rows_of_log(records) or (records, ())
@@ -248,21 +249,30 @@ def open_json(raw: RawFile) -> Columns:
             json.dumps(records, ensure_ascii=False).encode()
     if is_one_a_line:
         notes = (*notes, *_end_of(raw)[0])
-    return columns_of_records(raw, records, notes=notes)
+    return columns_of_records(raw, records, notes=notes, class_names=class_names)
 
 
-def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
-    """Return the records of a text, or the log it is, and whether there is one a line."""
+def _parsed(
+    raw: RawFile, text: str
+) -> tuple[Sequence[Mapping[str, Any]], tuple[str, ...] | None, bool]:
+    """Return the records of a text, or the log it is, class names, and if there is one a line."""
     lines = text.splitlines()
     if _is_one_a_line(lines):
         rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
-        return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
-    content = _json(raw, text, "the text")
+        return [_record(raw, _json(raw, line, where), where) for where, line in rows], None, True
+    content, names = _json(raw, text, "the text"), None
     if isinstance(content, dict):
+        listing = next((content[n] for n in CLASS_LISTS if isinstance(content.get(n), list)), None)
+        rest = {name: cells for name, cells in content.items() if cells is not listing}
+        if listing and all(
+            isinstance(cells, list) and len(cells) > len(listing) for cells in rest.values()
+        ):
+            content, names = rest, tuple(map(str, listing))
         content = _records_of(content)
     if not isinstance(content, list):
         raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
-    return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
+    records = [_record(raw, row, f"record {number}") for number, row in enumerate(content)]
+    return records, names, False
 
 
 def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
@@ -279,6 +289,8 @@ def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
     if len({*map(len, lists.values())}) == 1 < len(first) and not is_row:  # whole columns
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     inner = [value for value in content.values() if isinstance(value, dict)]
+    if not lists and len(inner) == 1 and (deeper := _records_of(inner[0])):
+        return deeper
     if inner and len(inner) == len(content) and len({tuple(value) for value in inner}) == 1:
         are_columns = all(map(str.isdecimal, inner[0])) or len(inner) < len(inner[0])
         if not are_columns or all(map(str.isdecimal, content)):  # rows by number or name
