@@ -36,9 +36,9 @@ _LISTED_CLASSES = (("classes", "labels"), ("scores", "probabilities"))
 #: Longest sparse vector that is filled with zeros: more would be much from a small file.
 _MAX_SPARSE = 1000
 #: Texts that lists or objects may be, and lists of numbers as of Python, numpy and PyTorch.
-_NESTED = re.compile(r"\s*(?:(?:array|tensor)\()?[\[{(]")
+_NESTED = re.compile(r"\s*(?:(?:array|tensor)\()?[\[{(]|\s*\d?\.\d+(?:e-\d+)?[ ,;|]+\d?\.\d")
 _LIST = re.compile(
-    r"\s*(?:array\(|tensor\()?[\[(]([\s\d.,eE+-]*\d[\s\d.,eE+-]*)[\])](?:, dtype=\w+)?\)?\s*"
+    r"\s*(?:array\(|tensor\()?[\[(]?([\s\d.,;|eE+-]*\d[\s\d.,;|eE+-]*)[\])]?(?:, dtype=\w+)?\)?\s*"
 )
 _NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")
 #: Values of a column: one a row, or a matrix.
@@ -277,7 +277,7 @@ def _parsed(text: str) -> Any:
     """Parse a text as a list of numbers, ``[0.1, 0.9]``, or as JSON, perhaps in single quotes."""
     numbers = _LIST.fullmatch(_NUMPY_NUMBER.sub(r"\1", text))
     if numbers:
-        return [*map(float, numbers[1].replace(",", " ").split())]
+        return [*map(float, re.split(r"[\s,;|]+", numbers[1].strip(" ,\n")))]
     return json.loads(text.replace("'", '"'))
 
 

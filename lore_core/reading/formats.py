@@ -204,8 +204,8 @@ def _format_of(raw: RawFile) -> FileFormat:
     by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
     if by_suffix in (_TEXT, _JSON) and len(by_content) > 1:
         raise InputError(
-            f"'{raw.name}' is a zip archive by its first bytes, no text. Correct the suffix: .xlsx, "
-            ".npz or .zip."
+            f"'{raw.name}' is a zip archive by its first bytes, no text. Correct the suffix to "
+            ".xlsx, .npz or .zip."
         )
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]

@@ -42,6 +42,7 @@ def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[C
 
 
 def has_role(columns: Columns, mapping: ColumnMapping, role: str) -> bool:
+    """Return whether a column of a file has a role, by the mapping or by guess."""
     try:
         return bool(getattr(guess(columns, mapping), role))
     except InputError:  # what was named is in another file

@@ -336,21 +336,21 @@ def _named_by_labels(
     if not 2 <= len(classes) == len(known):
         return None
     are_numbers = all(map(str.isdecimal, classes))
-    parted = (part(classes[0]) for n in free.names for part in (n.partition, n.rpartition))
-    for before, called, after in parted:
-        if not called:
-            continue
-        names, alike = tuple(f"{before}{name}{after}" for name in classes), classes
+    keys = {name.casefold(): name for name in free.names}
+    folded = [name.casefold() for name in classes]
+    for before, called, after in (p(folded[0]) for n in keys for p in (n.partition, n.rpartition)):
+        fitting = [n for n in keys if called and n.startswith(before) and n.endswith(after)]
+        names = tuple(keys.get(f"{before}{name}{after}", "") for name in folded)
         # (Numbers are in many names: with probabilities beside them they mean little.)
         if found and are_numbers and (before or after) and set(names) != set(found):
             continue
-        if (before or after) and not found and not are_numbers:
-            fitting = (n for n in free.names if n.startswith(before) and n.endswith(after))
-            alike = tuple(sorted(n[len(before) : len(n) - len(after)] for n in fitting))
-        for of in dict.fromkeys((classes, alike)):
-            names = tuple(f"{before}{name}{after}" for name in of)
-            if set(classes) <= set(of) and _are_shares(free, names):
-                return of, names
+        if _are_shares(free, names):
+            return classes, names
+        if (before or after) and not found and not are_numbers and "" not in names:
+            unseen = [n for n in fitting if keys[n] not in names]
+            names += tuple(keys[n] for n in unseen)
+            if _are_shares(free, names):
+                return (*classes, *(n[len(before) : len(n) - len(after)] for n in unseen)), names
     return None
 
 

@@ -262,17 +262,23 @@ def _parsed(
         return [_record(raw, _json(raw, line, where), where) for where, line in rows], None, True
     content, names = _json(raw, text, "the text"), None
     if isinstance(content, dict):
-        listing = next((content[n] for n in CLASS_LISTS if isinstance(content.get(n), list)), None)
-        rest = {name: cells for name, cells in content.items() if cells is not listing}
-        if listing and all(
-            isinstance(cells, list) and len(cells) > len(listing) for cells in rest.values()
-        ):
-            content, names = rest, tuple(map(str, listing))
+        content, names = _without_class_list(content)
         content = _records_of(content)
     if not isinstance(content, list):
         raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
     records = [_record(raw, row, f"record {number}") for number, row in enumerate(content)]
     return records, names, False
+
+
+def _without_class_list(
+    content: Mapping[str, Any],
+) -> tuple[Mapping[str, Any], tuple[str, ...] | None]:
+    """Return whole columns without a shorter list of class names, and that."""
+    lists = {name: cells for name, cells in content.items() if isinstance(cells, list)}
+    listing = next((lists.pop(name) for name in CLASS_LISTS if name in lists), [])
+    if listing and lists and min(map(len, lists.values())) > len(listing):
+        return {k: v for k, v in content.items() if v is not listing}, tuple(map(str, listing))
+    return content, None
 
 
 def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
@@ -305,7 +311,7 @@ def _is_one_a_line(lines: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
-    return isinstance(head, dict) and (several or _records_of(head) is None)
+    return isinstance(head, dict) and (several or _records_of(_without_class_list(head)[0]) is None)
 
 
 def _json(raw: RawFile, text: str, where: str) -> Any:
