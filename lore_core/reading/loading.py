@@ -39,37 +39,19 @@ def load(
 ) -> Dataset:
     """Read predictions, labels and what else is known about each row.
 
-    Parameters
-    ----------
-    source : path, file-like, data frame, a sequence of these, or a directory
-        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
-        .duckdb``, compressed too), pattern of parts (``part-*.parquet``), or data frame (pandas,
-        Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration and
-        evaluation. Files without predictions (images, texts, metadata) are joined by an id column
-        that both have, else to the file of as many rows. A directory holds one file, one pair,
-        parts of one table, or a saved Hugging Face dataset.
-    mapping : ColumnMapping or dict, optional
-        Which column plays which role; what it leaves open is guessed.
-    name : str, optional
-        How pages and errors call the data; by default the file name.
-    isolate : bool
-        For untrusted files: parse in a child process with limits on memory and time (Linux only).
-        A file that ends that process raises InputError.
+    ``source``: one file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx
+    .sqlite .duckdb``, compressed too), pattern of parts (``part-*.parquet``), or data frame
+    (pandas, Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration and
+    evaluation. Files without predictions (images, texts, metadata) are joined by an id column that
+    both have, else to the file of as many rows. A directory holds one file, one pair, parts of one
+    table, or a saved Hugging Face dataset. ``mapping``: which column plays which role; what it
+    leaves open is guessed. ``name``: how pages and errors call the data; by default the file name.
+    ``isolate``: for untrusted files, parse in a child process with limits on memory and time (Linux
+    only); a file that ends that process raises InputError.
 
-    Returns
-    -------
-    Dataset
-        With a split if there are two files or a ``split`` column.
-
-    Raises
-    ------
-    InputError
-        One sentence naming file, column, rule and first bad row.
-
-    See Also
-    --------
-    read : the same with a report in plain words.
-    load_runs : every pair of a directory.
+    Returns data with a split if there are two files or a ``split`` column. Raises InputError, one
+    sentence naming file, column, rule and first bad row. See also :func:`read`, the same with a
+    report in plain words, and :func:`load_runs`, every pair of a directory.
     """
     return read(source, mapping=mapping, name=name, isolate=isolate).dataset
 
@@ -83,28 +65,14 @@ def load_runs(
 ) -> list[Dataset]:
     """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory, or the files given.
 
-    Parameters
-    ----------
-    source : path of a directory, or a sequence of paths and file-likes
-        Of a directory with pairs only these are read; otherwise a file without a partner is a run,
-        with a ``split`` column. A run stored in several formats is read once: ``.npz`` before
-        ``.parquet``, ``.feather`` and ``.csv``.
-    mapping : ColumnMapping or dict, optional
-        Which column plays which role, in every file.
-    progress : callable, optional
-        Called with the share done and the run that was read; it may raise to stop.
-    isolate : bool
-        As in :func:`load`.
+    ``source``: a directory, of which only pairs are read if it has any, or files; a file without a
+    partner is a run with a ``split`` column. A run stored in several formats is read once: ``.npz``
+    before ``.parquet``, ``.feather`` and ``.csv``. ``mapping``: which column plays which role, in
+    every file. ``progress``: called with the share done and the run that was read; it may raise to
+    stop. ``isolate``: as in :func:`load`.
 
-    Returns
-    -------
-    list of Dataset
-        One a run, sorted by name, each with its split.
-
-    Raises
-    ------
-    InputError
-        If no run is found, a half is missing, or a file cannot be read.
+    Returns one dataset a run, sorted by name, each with its split. Raises InputError if no run is
+    found, a half is missing, or a file cannot be read.
     """
     runs = runs_in(source)
     datasets = []

@@ -339,27 +339,27 @@ def _named_by_labels(
     keys = {name.casefold(): name for name in free.names}
     folded = [name.casefold() for name in classes]
     for before, called, after in (p(folded[0]) for n in keys for p in (n.partition, n.rpartition)):
-        fitting = [n for n in keys if called and n.startswith(before) and n.endswith(after)]
         names = tuple(keys.get(f"{before}{name}{after}", "") for name in folded)
         # (Numbers are in many names: with probabilities beside them they mean little.)
-        if found and are_numbers and (before or after) and set(names) != set(found):
+        is_weak = found and are_numbers and (before or after) and set(names) != set(found)
+        if not called or "" in names or is_weak:
             continue
         if _are_shares(free, names):
             return classes, names
-        if (before or after) and not found and not are_numbers and "" not in names:
-            unseen = [n for n in fitting if keys[n] not in names]
-            names += tuple(keys[n] for n in unseen)
-            if _are_shares(free, names):
-                return (*classes, *(n[len(before) : len(n) - len(after)] for n in unseen)), names
+        if (before or after) and not found and not are_numbers:
+            rest = [n for n in keys if keys[n] not in names]
+            fitting = [n for n in rest if n.startswith(before) and n.endswith(after)]
+            unseen = {n[len(before) : len(n) - len(after)]: keys[n] for n in fitting}
+            every = dict(sorted({**dict(zip(classes, names, strict=True)), **unseen}.items()))
+            if _are_shares(free, (*every.values(),)):
+                return (*every,), (*every.values(),)
     return None
 
 
 def _are_shares(free: FreeColumns, names: tuple[str, ...]) -> bool:
     """Return whether columns hold numbers from 0 that sum to 1 in each row."""
     columns = free.columns
-    if not set(names) <= set(free.names) or not all(map(columns.flat, names)):
-        return False
-    if not all(_mostly_numbers(columns, name) for name in names):
+    if not all(columns.flat(name) and _mostly_numbers(columns, name) for name in names):
         return False
     shares = columns.matrix(names, np.float64)
     off = np.abs(shares.sum(axis=1) - 1.0).max()
