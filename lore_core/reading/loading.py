@@ -299,7 +299,7 @@ def _rows_like(parts: Sequence[FileRows], columns: Columns, given: ColumnMapping
         if is_open and (role not in SEVERAL or set(getattr(guessed, role) or names) == names):
             follow[role] = getattr(first, role)
     if "probabilities" in follow:
-        if columns.class_names is None:
+        if columns.class_names is None is parts[0].columns.class_names:
             follow["class_names"] = given.class_names or first.class_names
         follow["probability_kind"] = given.probability_kind or first.probability_kind
     return read_rows(columns, guess(columns, dataclasses.replace(given, **follow)))

@@ -52,7 +52,7 @@ class RawFile:
         suffix = Path(self.name).suffix.lower()
         if suffix in PACKED_SUFFIXES or isinstance(self.content, (pa.Table, tuple)):
             return suffix if suffix in PACKED_SUFFIXES else ""
-        if isinstance(self.content, Path) and self.content.is_dir():
+        if isinstance(self.content, Path) and not self.content.is_file():  # a folder, a pipe
             return ""
         with self.open() as stream:
             head = stream.read(_HEAD_BYTES)

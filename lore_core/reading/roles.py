@@ -437,8 +437,8 @@ def _rest(free: FreeColumns, mapping: ColumnMapping) -> list[str]:
         for name in columns.names
         if name not in used
         and columns.kinds[name] != "other"
-        and columns.parents.get(name, "groups") == "groups"
-        and (columns.shapes[name] == length or name in columns.parents)
+        and columns.parents.get(name) != _MARKED
+        and (columns.shapes[name] == length or columns.parents.get(name) == "groups")
     ]
 
 
