@@ -122,9 +122,10 @@ def _with_tabs(raw: RawFile, head: bytes, header: Sequence[str]) -> bytes | None
     lines = [_parted(line.strip(), has_bars=has_bars) for line in content.splitlines()]
     rows = {number: line.count(b"\t") + 1 for number, line in enumerate(lines) if line}
     (first, width), *others = rows.items()
-    if not has_bars and {n for _, n in others} == {width + 1}:
-        lines[first] = b"\t" + lines[first]  # R writes names of rows, and none for their column
-    elif wrong := [number for number, n in others if n != width]:
+    is_by_r = not has_bars and sum(n > width for _, n in others) > len(others) / 2
+    if is_by_r:
+        lines[first] = b"\t" + lines[first]  # (There is no name for the column of rows' names.)
+    if wrong := [number for number, n in others if n != width + is_by_r]:
         raise InputError(
             f"'{raw.name}' has {rows[wrong[0]]} values in line {wrong[0] + 1} for {width} names. "
             "Save it with commas between columns and texts in quotes."
