@@ -97,8 +97,8 @@ def compare_runs(
         name: (sum(n for n, _ in found), float(np.mean([nll for _, nll in found])))
         for name, found in clips.items()
     }
-    runs = frame[["run", *frame.columns.drop("run")]]
-    return RunsComparison(runs, pd.DataFrame(rows), unclipped)
+    ordered = frame[["run", *frame.columns.drop("run")]]
+    return RunsComparison(ordered, pd.DataFrame(rows), unclipped)
 
 
 def _in_parallel(

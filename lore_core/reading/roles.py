@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.reading.columns import Columns, Kind, label_text
+from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
 _SAMPLE_CELLS = 1000
@@ -221,11 +221,12 @@ def with_true_class(columns: Columns) -> Columns:
         marks = columns.matrix(names)
         if np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) == 1).all():
             added = {_MARKED: pd.Series(np.array([*family], object)[marks.argmax(axis=1)])}
-            shapes: dict[str, tuple[int, ...]] = {_MARKED: (len(marks),)}
-            kinds: dict[str, Kind] = {_MARKED: "text"}
+            load = added.__getitem__
             note = f"'{called}' of '{columns.file}' marks the true class by 1."
             return dataclasses.replace(
-                columns.joined(Columns("", "", shapes, kinds, added.__getitem__), [_MARKED]),
+                columns.joined(
+                    Columns("", "", {_MARKED: (len(marks),)}, {_MARKED: "text"}, load), [_MARKED]
+                ),
                 parents={**columns.parents, **dict.fromkeys(names, _MARKED)},
                 notes=(*columns.notes, note),
             )

@@ -97,7 +97,7 @@ def _changes(
     flat = [n for n in columns.names if columns.flat(n) and columns.kinds[n] != "other"]
     names = known.probabilities or ()
     label = known.label or FreeColumns(columns, ()).named(CORRECT_NAMES)
-    if not names:
+    if not names and (label is None or columns.flat(label)):
         yield from _label_and_probabilities(columns, flat, replace(known, label=label))
     for kind in PROBABILITY_KINDS if names else ():
         if kind != known.probability_kind:
@@ -118,33 +118,27 @@ def _label_and_probabilities(
     columns: Columns, flat: list[str], known: ColumnMapping
 ) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Yield columns that may be the probabilities, with the true classes if those are open, too."""
-    labels = [n for n in flat if known.label in (n, None) and _can_be_label(columns, n, known, 0)]
-    for label in [known.label] if known.label else labels[:_TRIED]:
-        used = (label, known.split, known.row_id)
+    matrices = [n for n in columns.names if len(columns.shapes[n]) == 2 and n not in flat]
+    open_labels = [n for n in flat if not known.label and _can_be_label(columns, n, known, 0)]
+    for label in [known.label] if known.label else open_labels[:_TRIED]:
+        used, right = (label, known.split, known.row_id), columns.series(label)
         free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
         free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
         free = [n for n in free if known.label or is_share(columns, n)]
-        matrices = [n for n in columns.names if len(columns.shapes[n]) == 2 and n not in flat]
+        alike = (n for n in flat if n != label and columns.series(n).isin(right.unique()).all())
+        prediction = known.prediction or next(alike, "")
         is_right = label.lower() in CORRECT_NAMES
         kinds = ("correct", "confidence") if is_right else ("confidence", "positive", "correct")
         for name in [*free[:_TRIED], *matrices]:
             for kind in kinds if name in free else ("probabilities", "logits"):
                 change = {"label": label, "probabilities": name, "probability_kind": kind}
-                if kind == "confidence" and not known.prediction:
-                    change["prediction"] = next(_alike(columns, flat, label), "")
+                if kind == "confidence" and prediction != name:
+                    change["prediction"] = prediction
                 words = f"{name} as {_WORDS[kind]}"
                 if known.label:
                     yield "probabilities", words, name, change
                 else:
                     yield "label", f"{label} as the true class, {words}", label, change
-
-
-def _alike(columns: Columns, flat: list[str], label: str) -> Iterator[str]:
-    """Yield columns of values as of the label: perhaps the predicted classes."""
-    for name in flat:
-        values, right = columns.series(name), columns.series(label)
-        if not values.equals(right) and values.isin(right.unique()).all():
-            yield name
 
 
 def _can_be_label(columns: Columns, name: str, known: ColumnMapping, width: int) -> bool:
