@@ -97,8 +97,9 @@ def _changes(
     flat = [n for n in columns.names if columns.flat(n) and columns.kinds[n] != "other"]
     names = known.probabilities or ()
     label = known.label or FreeColumns(columns, ()).named(CORRECT_NAMES)
-    if not names and (label is None or columns.flat(label)):
-        yield from _label_and_probabilities(columns, flat, replace(known, label=label))
+    both = _label_and_probabilities(columns, flat, replace(known, label=label))
+    if label and not names and columns.flat(label):
+        yield from both
     for kind in PROBABILITY_KINDS if names else ():
         if kind != known.probability_kind:
             other = {"probabilities": names, "probability_kind": kind}
@@ -109,6 +110,8 @@ def _changes(
     width = sum(map(columns.width, names))
     for name in [n for n in flat if _can_be_label(columns, n, known, width)][:_TRIED]:
         yield "label", f"{name} as the true class", name, {"label": name}
+    if not (label or names):
+        yield from both
     for name in known.features or ():
         left = tuple(n for n in known.features or () if n != name)
         yield "features", f"without '{name}' as feature", name, {"features": left}
@@ -128,7 +131,8 @@ def _label_and_probabilities(
         alike = (n for n in flat if n != label and columns.series(n).isin(right.unique()).all())
         prediction = known.prediction or next(alike, "")
         is_right = label.lower() in CORRECT_NAMES
-        kinds = ("correct", "confidence") if is_right else ("confidence", "positive", "correct")
+        first = ("confidence", "positive") if known.prediction else ("positive", "confidence")
+        kinds = ("correct", "confidence") if is_right else (*first, "correct")
         for name in [*free[:_TRIED], *matrices]:
             for kind in kinds if name in free else ("probabilities", "logits"):
                 change = {"label": label, "probabilities": name, "probability_kind": kind}
