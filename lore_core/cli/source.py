@@ -117,11 +117,9 @@ def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
 
 def _standard_input() -> Any:
     """Return what comes by a pipe: CSV, JSON Lines or any binary format, compressed or not."""
-    from lore_core.reading.raw_file import PACKED_STARTS, RawFile
+    from lore_core.reading.raw_file import RawFile
 
-    content = sys.stdin.buffer.read()
-    packed = (end for end, start in PACKED_STARTS.items() if content.startswith(start))
-    return RawFile(f"stdin{next(packed, '')}", content)
+    return RawFile("stdin", sys.stdin.buffer.read())
 
 
 def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | int:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from lore_core.comparison.effects import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
-from lore_core.comparison.tables import long_table
+from lore_core.comparison.tables import long_table, note_on_nll
 from lore_core.data.arrays import MapArray
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import points_words, rows_words, share_words, with_points
@@ -28,8 +28,8 @@ from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, RANKED_BY
 from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.metric import Metric
-from lore_core.metrics.proper_scores import BY_CLASS, clip_note
-from lore_core.recalibration import NoRecalibration, Recalibrator, TemperatureScaling
+from lore_core.metrics.proper_scores import BY_CLASS
+from lore_core.recalibration import NoRecalibration, Recalibrator
 from lore_core.shipping.predictor import Predictor
 
 _Found = TypeVar("_Found")
@@ -166,9 +166,7 @@ class Comparison(Shown):
     @property
     def note_on_nll(self) -> str:
         """See :func:`~lore_core.metrics.proper_scores.clip_note`."""
-        note = clip_note({name: item.unclipped_nll for name, item in self.summaries.items()})
-        is_fitted = note and TemperatureScaling.label in self.recalibrators
-        return f"{note} {TemperatureScaling.label} is fitted with that clip." if is_fitted else note
+        return note_on_nll({name: item.unclipped_nll for name, item in self.summaries.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, by method."""

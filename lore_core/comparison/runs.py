@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any
 
 import joblib  # type: ignore[import-untyped]
+import numpy as np
 import pandas as pd
 from joblib.externals.loky.process_executor import ShutdownExecutorError  # type: ignore[import-untyped]
 
@@ -27,6 +28,8 @@ from lore_core.recalibration import Recalibrator, standard_recalibrators
 _PCA_DIMENSIONS = 20
 #: Runs for each worker between two progress reports.
 _RUNS_A_WORKER = 2
+#: Attribute of a run's table: by method, what `unclipped_nll` found.
+_CLIPS = "unclipped_nll"
 
 
 def compare_runs(
@@ -87,7 +90,15 @@ def compare_runs(
     tables = _in_parallel(one, datasets, n_jobs, progress)
     labelled = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
     frame = pd.concat(labelled, ignore_index=True)
-    return RunsComparison(frame[["run", *frame.columns.drop("run")]], pd.DataFrame(rows))
+    clips = {
+        name: [table.attrs[_CLIPS][name] for table in tables] for name in tables[0].attrs[_CLIPS]
+    }
+    unclipped = {
+        name: (sum(n for n, _ in found), float(np.mean([nll for _, nll in found])))
+        for name, found in clips.items()
+    }
+    ordered = frame[["run", *frame.columns.drop("run")]]
+    return RunsComparison(ordered, pd.DataFrame(rows), unclipped)
 
 
 def _in_parallel(
@@ -127,7 +138,7 @@ def _one_run(
     options: Mapping[str, Any],
     dataset: Dataset,
 ) -> pd.DataFrame:
-    """Return the metrics of each method on one run."""
+    """Return the metrics of each method on one run, with what :func:`unclipped_nll` found."""
     calibration, evaluation = dataset.calibration, dataset.evaluation
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
@@ -145,7 +156,9 @@ def _one_run(
         groups=groups[by] if by and groups is not None else None,
         **options,
     )
-    return result.table.rename_axis("method").reset_index()
+    table = result.table.rename_axis("method").reset_index()
+    table.attrs[_CLIPS] = {name: item.unclipped_nll for name, item in result.summaries.items()}
+    return table
 
 
 def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:

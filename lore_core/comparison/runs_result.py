@@ -1,13 +1,14 @@
 """Means, standard deviations and differences of methods over runs of one experiment."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from lore_core.comparison.tables import long_table
+from lore_core.comparison.tables import long_table, note_on_nll
 from lore_core.data.shown import Shown
 from lore_core.data.validation import InputError
 from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
@@ -37,11 +38,18 @@ class RunsComparison(Shown):
 
     runs: pd.DataFrame  #: One row a run and method: ``run, method``, then the metrics
     rows: pd.DataFrame | None = None  #: One row a run: ``run, calibration_rows, evaluation_rows``
+    #: By method: rows of all runs whose p the NLL clips, and the mean over runs without that.
+    unclipped_nll: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def n_runs(self) -> int:
         """The number of runs."""
         return int(self.runs["run"].nunique())
+
+    @property
+    def note_on_nll(self) -> str:
+        """See :func:`~lore_core.metrics.proper_scores.clip_note`."""
+        return note_on_nll(self.unclipped_nll)
 
     @property
     def in_words(self) -> str:

@@ -13,7 +13,9 @@ from lore_core.comparison.summary import Summary
 from lore_core.data.validation import InputError
 from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import CATALOGUE, unit_of
+from lore_core.metrics.proper_scores import clip_note
 from lore_core.metrics.tables import table_of_metrics
+from lore_core.recalibration import TemperatureScaling
 
 if TYPE_CHECKING:
     from lore_core.comparison.two_models import ModelComparison
@@ -29,6 +31,12 @@ def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataF
     intervals = {str(name): tuple(ends) for name, *ends in summary.intervals.itertuples()}
     values = {**summary.values, **summary.details}
     return table_of_metrics(values, summary.n_rows, intervals=intervals, chance=chance)
+
+
+def note_on_nll(unclipped: Mapping[str, tuple[int, float]]) -> str:
+    """Say by method what the NLL is without its clip: ``clip_note``, and which is fitted by it."""
+    note, name = clip_note(unclipped), TemperatureScaling.label
+    return f"{note} {name} is fitted with that clip." if note and name in unclipped else note
 
 
 def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

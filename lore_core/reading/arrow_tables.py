@@ -26,6 +26,7 @@ from lore_core.reading.columns import (
     check_size,
     check_table,
     columns_of_records,
+    may_be_nested,
     refusing_damage,
 )
 from lore_core.reading.images import SIDE, thumbnails
@@ -40,6 +41,7 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 #: Key of a schema's metadata for the columns' kinds.
 _KINDS = b"huggingface"
 _END_BYTES = 8
+_Read = Callable[[str], Any]
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -48,9 +50,15 @@ def open_parquet(raw: RawFile) -> Columns:
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
-    return _columns(
-        raw, "Parquet", schema, n_rows, lambda name: file.read(columns=[name]).column(name)
-    )
+
+    def first(name: str) -> Any:
+        rows = file.iter_batches(1, columns=[name])
+        return next(rows, pa.table({name: pa.nulls(1)})).column(0)
+
+    def read(name: str) -> Any:
+        return file.read(columns=[name]).column(name)
+
+    return _columns(raw, "Parquet", schema, n_rows, read, first)
 
 
 def open_feather(raw: RawFile) -> Columns:
@@ -177,14 +185,20 @@ def refusing_arrow(name: str, what: str) -> AbstractContextManager[None]:
 
 
 def _columns(
-    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
+    raw: RawFile,
+    what: str,
+    schema: Any,
+    n_rows: int,
+    read: _Read,
+    first: _Read | None = None,
+    **more: Any,
 ) -> Columns:
     with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
-    def checked(name: str) -> Any:
+    def checked(name: str, read: _Read = read, n_rows: int = n_rows) -> Any:
         with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
@@ -197,11 +211,18 @@ def _columns(
         records = pa.table({name: checked(name) for name in names}).to_pylist()
         if (found := rows_of_log(records)) is not None:
             return columns_of_records(raw, found[0], notes=found[1])
-    if nested := [field.name for field in schema if _is_nested(field.type)]:
+
+    def is_nested(name: str, kind: Any) -> bool:
+        if _kind(kind) != "text":
+            return _is_nested(kind)
+        values = checked(name, first, 1) if first else checked(name)
+        return may_be_nested(values[0].as_py())
+
+    if nested := [field.name for field in schema if is_nested(field.name, field.type)]:
         cells = pa.table({name: checked(name) for name in nested})
         inner = columns_of_records(raw, cells.to_pylist(maps_as_pydicts="lossy"))
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
-        plain = _columns(raw, what, rest, n_rows, read, **more)
+        plain = _columns(raw, what, rest, n_rows, read, first, **more)
         return plain.joined(inner, inner.names)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
@@ -268,10 +289,12 @@ def _kind(kind: Any) -> Kind:
     return "text" if is_text else "other"
 
 
+def _without_decimals(values: Any) -> Any:
+    return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
+
+
 def _series(values: Any) -> pd.Series[Any]:
-    if pa.types.is_decimal(values.type):
-        values = values.cast(pa.float64())
-    series: pd.Series[Any] = values.to_pandas()
+    series: pd.Series[Any] = _without_decimals(values).to_pandas()
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.dtype.categories.dtype)
     series.name = None
@@ -288,7 +311,7 @@ def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     """Return a list column as a matrix, or None where its lists differ in length."""
-    flat = pa.compute.list_flatten(values)
+    flat = _without_decimals(pa.compute.list_flatten(values))
     lengths = pa.compute.unique(pa.compute.list_value_length(values))
     if values.null_count or flat.null_count or _is_list(flat.type) or len(lengths) != 1:
         return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -27,9 +29,20 @@ _CLASS_KEYS = (
     ("label", "class", "class_name", "name"),
     ("prob", "probability", "score", "confidence"),
 )
+#: What lists of the classes' names are called.
+CLASS_LISTS = ("class_names", "classes", "classes_")
 #: Keys of a list of classes, and of one of their probabilities, as of Vertex AI.
-_CLASS_LISTS = (("classes", "labels"), ("scores", "probabilities"))
-_LIST = r"\s*\[[\s\d.,e+-]*\d[\s\d.,e+-]*\]\s*"
+_LISTED_CLASSES = (("classes", "labels"), ("scores", "probabilities"))
+#: Longest sparse vector that is filled with zeros: more would be much from a small file.
+_MAX_SPARSE = 1000
+#: Texts that lists or objects may be, and lists of numbers as of Python, numpy and PyTorch.
+_NESTED = re.compile(r"\s*(?:(?:array|tensor)\()?[\[{(]|\s*\d?\.\d+(?:e-\d+)?[ ,;|]+\d?\.\d")
+_LIST = re.compile(
+    r"\s*(?:array\(|tensor\()?[\[(]?([\s\d.,;|eE+-]*\d[\s\d.,;|eE+-]*)[\])]?(?:, dtype=\w+)?\)?\s*"
+)
+_NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")
+#: Values of a column: one a row, or a matrix.
+_Values: TypeAlias = "pd.Series[Any] | NDArray[Any]"
 #: What a column holds, as far as the file says.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 _KINDS: dict[str, Kind] = {
@@ -235,7 +248,7 @@ def columns_of_records(raw: RawFile, records: Iterable[Mapping[str, Any]], **mor
             check_table(raw.name, [name for name, _ in pairs], len(rows))
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     check_table(raw.name, names, len(rows))
-    values: dict[str, pd.Series[Any] | NDArray[Any]] = {}
+    values: dict[str, _Values] = {}
     nested = set()
     for name in names:
         cells = [row.get(name) for row in rows]
@@ -251,35 +264,52 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame, **more: Any) 
     """Return the columns of a table in memory; ``what``: its format, ``more``: what is known."""
     names = [str(name) for name in frame.columns]
     check_table(raw.name, names, 0 if frame.empty else len(frame))
-    values = {name: _with_lists(frame.iloc[:, k].infer_objects()) for k, name in enumerate(names)}
+    values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
     return _columns_of_values(raw, what, values, **more)
 
 
-def _with_lists(cells: pd.Series[Any]) -> pd.Series[Any] | NDArray[Any]:
-    """Return lists of numbers in text, ``[0.1, 0.9]`` of all rows, as a matrix."""
-    if kind_of_dtype(cells.dtype) == "text" and cells.astype(str).str.fullmatch(_LIST).all():
-        with suppress(ValueError):
-            lists = (cell.strip(" []\n").replace(",", " ").split() for cell in cells)
-            matrix = _matrix([[*map(float, numbers)] for numbers in lists])
-            return cells if matrix is None else matrix
-    return cells
+def may_be_nested(text: Any) -> bool:
+    """Return whether a cell is a text that a list or an object may be written as."""
+    return isinstance(text, str) and _NESTED.match(text) is not None
+
+
+def _parsed(text: str) -> Any:
+    """Parse a text as a list of numbers, ``[0.1, 0.9]``, or as JSON, perhaps in single quotes."""
+    numbers = _LIST.fullmatch(_NUMPY_NUMBER.sub(r"\1", text))
+    if numbers:
+        return [*map(float, re.split(r"[\s,;|]+", numbers[1].strip(" ,\n")))]
+    return json.loads(text.replace("'", '"'))
+
+
+def _written_in(raw: RawFile, name: str, cells: _Values) -> Columns | None:
+    """Return what all texts of a column write if that is numbers, in lists or by name."""
+    is_text = isinstance(cells, pd.Series) and kind_of_dtype(cells.dtype) == "text"
+    if is_text and all(map(may_be_nested, cells)):
+        with suppress(ValueError, RecursionError):
+            found = columns_of_records(raw, [{name: _parsed(text)} for text in cells])
+            return found if {*found.kinds.values()} <= {"number", "whole"} else None
+    return None
 
 
 def _columns_of_values(
-    raw: RawFile, kind: str, values: Mapping[str, pd.Series[Any] | NDArray[Any]], **more: Any
+    raw: RawFile, kind: str, values: Mapping[str, _Values], **more: Any
 ) -> Columns:
-    shapes = {name: known.shape for name, known in values.items()}
-    kinds = {name: kind_of_dtype(known.dtype) for name, known in values.items()}
-    return Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
+    nested = {name: _written_in(raw, name, cells) for name, cells in values.items()}
+    shapes = {name: known.shape for name, known in values.items() if nested[name] is None}
+    kinds = {name: kind_of_dtype(values[name].dtype) for name in shapes}
+    made = Columns(raw.name, kind, shapes, kinds, values.__getitem__, **more)
+    for inner in filter(None, nested.values()):
+        made = made.joined(inner, inner.names)
+    return made
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     listed_classes = _listed_classes(record)
     yield from listed_classes.items()
     for name, value in record.items():
-        if isinstance(value, dict) and value.get("type") == 1 and "values" in value:
-            yield f"{prefix}{name}", value["values"]  # a dense vector of Spark
-        elif listed_classes and any(name in keys for keys in _CLASS_LISTS):
+        if (vector := _vector_of_spark(value)) is not None:
+            yield f"{prefix}{name}", vector
+        elif listed_classes and any(name in keys for keys in _LISTED_CLASSES):
             continue
         elif (shares := shares_by_class(value)) is not None:
             yield from shares.items()
@@ -287,6 +317,18 @@ def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterat
             yield from _flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+def _vector_of_spark(value: Any) -> Any:
+    """Return what a dense or a sparse vector of Spark holds; None of anything else."""
+    match value:
+        case {"type": 1, "values": dense}:
+            return dense
+        case {"type": 0, "size": int(n), "indices": list(at), "values": list(numbers)}:
+            known = dict(zip(map(str, at), numbers, strict=False))
+            vector = [known.pop(str(index), 0.0) for index in range(min(n, _MAX_SPARSE))]
+            return vector if n <= _MAX_SPARSE and not known and len(at) == len(numbers) else None
+    return None
 
 
 def shares_by_class(value: Any) -> dict[str, Any] | None:
@@ -303,7 +345,7 @@ def shares_by_class(value: Any) -> dict[str, Any] | None:
 
 def _listed_classes(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``{"classes": ["cat", …], "scores": [0.9, …]}`` as column to value."""
-    names, shares = (next((record[k] for k in keys if k in record), 0) for keys in _CLASS_LISTS)
+    names, shares = (next((record[k] for k in keys if k in record), 0) for keys in _LISTED_CLASSES)
     if not isinstance(names, list) or not isinstance(shares, list) or len(names) != len(shares):
         return {}
     found = {f"p_{name}": share for name, share in zip(names, shares, strict=True)}

@@ -9,7 +9,7 @@ import os
 import re
 import urllib.parse
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,7 +47,7 @@ from lore_core.reading.raw_file import (
     plain_name,
     raw_file,
 )
-from lore_core.reading.roles import SPLIT_WORDS
+from lore_core.reading.roles import SPLIT_WORDS, with_true_class
 from lore_core.reading.text_tables import open_json, open_text
 
 _ZIP, _ARROW = (b"PK\x03\x04", b"PK\x05\x06"), (b"ARROW1", b"\xff\xff\xff\xff")
@@ -93,6 +93,8 @@ _BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
 #: Suffixes of readable files, and of those that take a query.
 SUFFIXES = (*_BY_SUFFIX, *PACKED_SUFFIXES)
 DATABASE_SUFFIXES = tuple(suffix for suffix in _BY_SUFFIX if "query" in _BY_SUFFIX[suffix].options)
+#: First bytes of JSON (not of CSV, ``[label],[p]``).
+_JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\d{\[]|\Z))')
 #: Bytes that a compressed file may hold: so many, and so many more for each of its own.
 _UNPACKED_BYTES, _UNPACKED_RATIO, _PIECE_BYTES = 2**28, 100, 2**24
 
@@ -101,33 +103,33 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     """Open a file of any readable format; ``table``: sheet or table, ``query``: in its place."""
     raw = raw_file(source)
     if isinstance(raw.content, tuple):
-        return _joined(raw.name, raw.content)
-    is_packed = Path(raw.name).suffix.lower() in PACKED_SUFFIXES
-    raw = _unpacked(raw) if is_packed else raw
+        return with_true_class(_joined(raw.name, raw.content))
+    packing = raw.packing
+    raw = _unpacked(raw, packing) if packing else raw
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
     kind = _format_of(raw)
     options = {"table": table, "query": query}
     if query and "query" not in kind.options:
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
-    if is_packed and "query" in kind.options:
+    if packing and "query" in kind.options:
         raise InputError(f"'{raw.name}' is a compressed database. Unpack it first.")
     if kind.package:
         require(kind.what[0].upper() + kind.what[1:], kind.package)
     columns = kind.open(raw, **{name: options[name] for name in kind.options})
     if not columns.shapes:
         raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
-    return columns
+    return with_true_class(columns)
 
 
-def _unpacked(raw: RawFile) -> RawFile:
+def _unpacked(raw: RawFile, packing: str) -> RawFile:
     """Return what a compressed file holds, in memory."""
     content = io.BytesIO()
     errors = (pa.ArrowException, lzma.LZMAError, *DAMAGE)
     with raw.open() as stream, refusing_damage(raw.name, "compressed file", *errors):
         most = min(MAX_BYTES, _UNPACKED_BYTES + _UNPACKED_RATIO * stream.seek(0, io.SEEK_END))
         stream.seek(0)
-        unpacked, inner = _unpacking(raw, stream)
+        unpacked, inner = _unpacking(raw, packing, stream)
         with closing(unpacked):  # at once: it may hold much memory
             while content.tell() <= most and (piece := unpacked.read(_PIECE_BYTES)):
                 content.write(piece)
@@ -139,13 +141,12 @@ def _unpacked(raw: RawFile) -> RawFile:
     return RawFile(raw.name if raw.suffix else inner, content.getvalue())
 
 
-def _unpacking(raw: RawFile, stream: BinaryIO) -> tuple[Any, str]:
+def _unpacking(raw: RawFile, packing: str, stream: BinaryIO) -> tuple[Any, str]:
     """Return a stream of what a compressed file holds, and the name of that."""
-    suffix = Path(raw.name).suffix.lower()
-    if suffix == ".xz":
+    if packing == ".xz":
         return lzma.open(stream), raw.name
-    if suffix != ".zip":
-        codec = pa.Codec.detect(raw.name.lower()).name
+    if packing != ".zip":
+        codec = pa.Codec.detect(f"any{packing}").name
         return pa.CompressedInputStream(pa.PythonFile(stream, "r"), codec), raw.name
     archive = zipfile.ZipFile(stream)
     check_entries(stream, archive)
@@ -201,11 +202,17 @@ def _format_of(raw: RawFile) -> FileFormat:
     if head.startswith(b"FEA1"):
         raise InputError(f"'{raw.name}' is Feather of version 1. Save it by pandas' to_feather.")
     by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
+    if by_suffix in (_TEXT, _JSON) and len(by_content) > 1:
+        raise InputError(
+            f"'{raw.name}' is a zip archive by its first bytes, no text. Correct the suffix to "
+            ".xlsx, .npz or .zip."
+        )
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
-    if by_suffix is None or not by_suffix.magic:
-        is_json = head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
-        return by_suffix or (_JSON if is_json else _TEXT)
+    if by_suffix in (_TEXT, None):
+        return _JSON if _JSON_START.match(head) else _TEXT
+    if by_suffix is _JSON:
+        return _JSON
     raise InputError(
         f"'{raw.name}' is not {by_suffix.what} by its first bytes. Correct the suffix."
     )
@@ -268,7 +275,18 @@ def files_fitting(pattern: Path) -> list[Path]:
     found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - ** as in shells
     if not found:
         raise InputError(f"'{pattern}' fits no file. Check the pattern.")
+    _check_no_log({folder for file in found for folder in Path(file).parents})
     return [*map(Path, sorted(found))]
+
+
+def _check_no_log(folders: Iterable[Path]) -> None:
+    """Refuse tables whose log says which of their files still count."""
+    for folder in folders:
+        if any((folder / log).is_dir() for log in ("_delta_log", ".hoodie")):
+            raise InputError(
+                f"'{folder.name}' is a Delta or Hudi table: by its log some files may be outdated. "
+                "Give lore.load what its library reads, such as DeltaTable(…).to_pyarrow_table()."
+            )
 
 
 def _named(path: Path, below: Sequence[str]) -> RawFile:
@@ -349,6 +367,7 @@ def _readable(directory: Path) -> list[RawFile]:
     """Return the data files of a directory, and of folders named ``column=value`` below it."""
     # Text files beside data are notes; hidden files are no data.
     suffixes = _BY_SUFFIX.keys() - {".txt"}
+    _check_no_log([directory])
     return [
         _named(path, path.relative_to(directory).parts)
         for path in sorted({*directory.glob("*"), *directory.glob("*=*/**/*")})

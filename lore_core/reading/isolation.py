@@ -31,7 +31,7 @@ from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import damaged, refusing_damage
 from lore_core.reading.databases import SeveralTablesError, on_disk
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.reading.raw_file import PACKED_SUFFIXES, RawFile
+from lore_core.reading.raw_file import RawFile
 from lore_core.reading.reading_report import ColumnOverview, FileOverview, Reading, ReadingReport
 from lore_core.reading.suggestions import Suggestion
 
@@ -216,7 +216,7 @@ def _size(raw: RawFile) -> int:
     """Return a file's bytes; of a compressed one about those of what it holds."""
     if isinstance(raw.content, tuple):
         return sum(map(_size, raw.content))
-    times = 5 if Path(raw.name).suffix.lower() in PACKED_SUFFIXES else 1
+    times = 5 if raw.packing else 1
     if isinstance(raw.content, bytes):
         return times * len(raw.content)
     try:

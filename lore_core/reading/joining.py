@@ -24,8 +24,14 @@ def image_only_array(columns: Columns) -> str | None:
 
 
 def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[Columns]:
-    """Return the files that hold predictions; where none does, all that hold more than images."""
-    found = [columns for columns in files if _has_predictions(columns, mapping)]
+    """Return the files that hold predictions; where none does, all that hold more than images.
+
+    Of these those without labels, if others have some, by which columns of classes are known.
+    """
+    found = [columns for columns in files if has_role(columns, mapping, "probabilities")]
+    if not found:
+        without = [columns for columns in files if not has_role(columns, mapping, "label")]
+        found = without if len(without) < len(files) else []
     halves = [columns for columns in files if half_of(columns.file).split]
     return [
         columns
@@ -35,9 +41,10 @@ def prediction_files(files: Sequence[Columns], mapping: ColumnMapping) -> list[C
     ]
 
 
-def _has_predictions(columns: Columns, mapping: ColumnMapping) -> bool:
+def has_role(columns: Columns, mapping: ColumnMapping, role: str) -> bool:
+    """Return whether a column of a file has a role, by the mapping or by guess."""
     try:
-        return bool(guess(columns, mapping).probabilities)
+        return bool(getattr(guess(columns, mapping), role))
     except InputError:  # what was named is in another file
         return False
 

@@ -17,7 +17,7 @@ from lore_core.reading.file_rows import FileRows, MissingRoleError, assemble, re
 from lore_core.reading.formats import half_of, open_columns, runs_in, sources_of
 from lore_core.reading.images import SIDE, Images, image_files, read_images
 from lore_core.reading.isolation import parse
-from lore_core.reading.joining import count_rows, image_only_array, join, prediction_files
+from lore_core.reading.joining import count_rows, has_role, image_only_array, join, prediction_files
 from lore_core.reading.mapping import SEVERAL, ColumnMapping, as_mapping
 from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
@@ -39,37 +39,19 @@ def load(
 ) -> Dataset:
     """Read predictions, labels and what else is known about each row.
 
-    Parameters
-    ----------
-    source : path, file-like, data frame, a sequence of these, or a directory
-        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
-        .duckdb``, compressed too), pattern of parts (``part-*.parquet``), or data frame (pandas,
-        Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration and
-        evaluation. Files without predictions (images, texts, metadata) are joined by an id column
-        that both have, else to the file of as many rows. A directory holds one file, one pair,
-        parts of one table, or a saved Hugging Face dataset.
-    mapping : ColumnMapping or dict, optional
-        Which column plays which role; what it leaves open is guessed.
-    name : str, optional
-        How pages and errors call the data; by default the file name.
-    isolate : bool
-        For untrusted files: parse in a child process with limits on memory and time (Linux only).
-        A file that ends that process raises InputError.
+    ``source``: one file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx
+    .sqlite .duckdb``, compressed too), pattern of parts (``part-*.parquet``), or data frame
+    (pandas, Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration and
+    evaluation. Files without predictions (images, texts, metadata) are joined by an id column that
+    both have, else to the file of as many rows. A directory holds one file, one pair, parts of one
+    table, or a saved Hugging Face dataset. ``mapping``: which column plays which role; what it
+    leaves open is guessed. ``name``: how pages and errors call the data; by default the file name.
+    ``isolate``: for untrusted files, parse in a child process with limits on memory and time (Linux
+    only); a file that ends that process raises InputError.
 
-    Returns
-    -------
-    Dataset
-        With a split if there are two files or a ``split`` column.
-
-    Raises
-    ------
-    InputError
-        One sentence naming file, column, rule and first bad row.
-
-    See Also
-    --------
-    read : the same with a report in plain words.
-    load_runs : every pair of a directory.
+    Returns data with a split if there are two files or a ``split`` column. Raises InputError, one
+    sentence naming file, column, rule and first bad row. See also :func:`read`, the same with a
+    report in plain words, and :func:`load_runs`, every pair of a directory.
     """
     return read(source, mapping=mapping, name=name, isolate=isolate).dataset
 
@@ -83,28 +65,14 @@ def load_runs(
 ) -> list[Dataset]:
     """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory, or the files given.
 
-    Parameters
-    ----------
-    source : path of a directory, or a sequence of paths and file-likes
-        Of a directory with pairs only these are read; otherwise a file without a partner is a run,
-        with a ``split`` column. A run stored in several formats is read once: ``.npz`` before
-        ``.parquet``, ``.feather`` and ``.csv``.
-    mapping : ColumnMapping or dict, optional
-        Which column plays which role, in every file.
-    progress : callable, optional
-        Called with the share done and the run that was read; it may raise to stop.
-    isolate : bool
-        As in :func:`load`.
+    ``source``: a directory, of which only pairs are read if it has any, or files; a file without a
+    partner is a run with a ``split`` column. A run stored in several formats is read once: ``.npz``
+    before ``.parquet``, ``.feather`` and ``.csv``. ``mapping``: which column plays which role, in
+    every file. ``progress``: called with the share done and the run that was read; it may raise to
+    stop. ``isolate``: as in :func:`load`.
 
-    Returns
-    -------
-    list of Dataset
-        One a run, sorted by name, each with its split.
-
-    Raises
-    ------
-    InputError
-        If no run is found, a half is missing, or a file cannot be read.
+    Returns one dataset a run, sorted by name, each with its split. Raises InputError if no run is
+    found, a half is missing, or a file cannot be read.
     """
     runs = runs_in(source)
     datasets = []
@@ -224,14 +192,18 @@ def read_files(
     if len(set(runs)) > 1:
         notes.append(f"Files called '{runs[0]}' and '{runs[1]}' must be of one classifier.")
     shared = runs[0] if len(runs) == 2 and runs[0] == runs[1] else ""
-    parts: list[FileRows] = []
-    for columns, half in zip(files, halves, strict=True):
-        wanted = _drop_absent(given, columns, files)
+    read_first: dict[int, FileRows] = {}
+    # (Columns called as classes are known in the half that has rows of all.)
+    for k in sorted(
+        range(len(files)), key=lambda k: not has_role(files[k], given, "probabilities")
+    ):
+        wanted = _drop_absent(given, files[k], files)
         try:
-            rows = _rows_like(parts, columns, wanted)
+            rows = _rows_like([*read_first.values()], files[k], wanted)
         except MissingRoleError as error:
-            raise explained(error, columns, wanted) from error
-        parts.append(_in_half(rows, half, notes))
+            raise explained(error, files[k], wanted) from error
+        read_first[k] = _in_half(rows, halves[k], notes)
+    parts = [read_first[k] for k in sorted(read_first)]
     used = parts[0].mapping
     # (In the order of the files, unless the names say that the first is for evaluation.)
     if halves[0] == EVALUATION:
@@ -324,8 +296,10 @@ def _rows_like(parts: Sequence[FileRows], columns: Columns, given: ColumnMapping
     for role in ("label", "prediction", "split", "row_id", "probabilities", "features"):
         names = set(first.columns().get(role, ()))
         is_open = getattr(given, role) is None and names and names <= set(columns.shapes)
-        if is_open and (role not in SEVERAL or set(getattr(guessed, role) or ()) == names):
+        if is_open and (role not in SEVERAL or set(getattr(guessed, role) or names) == names):
             follow[role] = getattr(first, role)
-    if "probabilities" in follow and given.probability_kind is None:
-        follow["probability_kind"] = first.probability_kind
+    if "probabilities" in follow:
+        if columns.class_names is None is parts[0].columns.class_names:
+            follow["class_names"] = given.class_names or first.class_names
+        follow["probability_kind"] = given.probability_kind or first.probability_kind
     return read_rows(columns, guess(columns, dataclasses.replace(given, **follow)))

@@ -21,7 +21,8 @@ _NO_COLUMNS = ("class_names", "accept")
 _WORDS = "probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score"
 _BEFORE = r"(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
 _PREFIX = re.compile(
-    rf"^(?:\.pred_|(?:\w+\.)?{_BEFORE}(?:{_WORDS})(?:[_\-. ](?:of )?)?)", re.IGNORECASE
+    rf"^(?:\.pred_|rawformulaval:class=|(?:\w+\.)?{_BEFORE}(?:{_WORDS})(?:[_\-. ](?:of )?)?)",
+    re.IGNORECASE,
 )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lore_core.data.archive_files import read_npy_header
 from lore_core.data.errors import InputError, listed
 from lore_core.reading.columns import (
+    CLASS_LISTS,
     Columns,
     check_size,
     check_table,
@@ -50,7 +51,7 @@ def open_npz(raw: RawFile) -> Columns:
     """Open an archive; arrays are read when asked for."""
     headers = _headers(raw)
     longest = max((shape[:1] for shape, _ in headers.values()), default=())
-    others = (n for n in ("classes", "classes_") if n in headers and headers[n][0] < longest)
+    others = (n for n in CLASS_LISTS[1:] if n in headers and headers[n][0] < longest)
     listing = "class_names" if "class_names" in headers else next(others, "")
     class_names = _texts(raw, listing) if listing else None
     named, numbers = (headers.get(of, ((),))[0] for of in ("feature_names", "features"))

@@ -21,6 +21,7 @@ PACKED_STARTS = {
     ".bz2": b"BZh",
     ".xz": b"\xfd7zXZ\0",
 }
+_HEAD_BYTES = 8
 #: Suffixes of compressed files, behind that of what they hold.
 PACKED_SUFFIXES = (*PACKED_STARTS, ".zip")
 #: Methods of tables of other libraries that return a table in memory, or one step to it.
@@ -44,6 +45,18 @@ class RawFile:
             return self.content.open("rb")
         except OSError as error:
             raise InputError(f"'{self.name}' cannot be opened: {error.strerror}.") from error
+
+    @property
+    def packing(self) -> str:
+        """The suffix of its compression, by its name or first bytes; ``""`` if it has none."""
+        suffix = Path(self.name).suffix.lower()
+        if suffix in PACKED_SUFFIXES or isinstance(self.content, (pa.Table, tuple)):
+            return suffix if suffix in PACKED_SUFFIXES else ""
+        if isinstance(self.content, Path) and not self.content.is_file():  # a folder, a pipe
+            return ""
+        with self.open() as stream:
+            head = stream.read(_HEAD_BYTES)
+        return next((end for end, start in PACKED_STARTS.items() if head.startswith(start)), "")
 
     @property
     def stem(self) -> str:
@@ -85,16 +98,15 @@ def raw_file(source: Any) -> RawFile:
         if path.is_dir() and not is_saved_dataset(path):
             raise InputError(f"'{path}' is a directory where a file is expected.")
         return RawFile(path.name, path)
-    if isinstance(source, Table):
+    if isinstance(source, (Table, Mapping)):
         try:
-            return RawFile("table", pa.table(source))
+            given = dict(_columns_of(source)) if isinstance(source, Mapping) else source
+            return RawFile("table", pa.table(given))
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise InputError(
                 f"the {type(source).__name__} cannot be read as a table "
                 f"({short(error, 200).rstrip('.')}). Give each column values of one kind."
             ) from error
-    if isinstance(source, Mapping):
-        return raw_file(pa.table(dict(_columns_of(source))))
     if hasattr(source, "read"):
         if hasattr(source, "seek"):
             source.seek(0)

@@ -37,13 +37,23 @@ def _words(text: str) -> tuple[str, ...]:
 _LABEL = _words(
     "y_true true_label true_labels true_class truelabel gold gold_label gold_labels gt gt_label "
     "ground_truth actual_label label labels target targets targs y true truth class_label y_test "
-    "actual class label_id label_ids observed outcome"
+    "actual class label_id label_ids observed outcome references ground_truth_label label_value"
 )
+#: Columns that mark a class, as before or behind its name, and how the class they mark is called.
+_MARKED_CLASS = re.compile(
+    r"(?:({0})[_\-. ](.+)|(.+?)[_\-. ]({0}))".format(
+        "|".join(sorted((name for name in _LABEL if "class" not in name), key=len, reverse=True))
+    ),
+    re.IGNORECASE,
+)
+_MARKED = "true class"
+_NUMBERS = {"whole", "number", "bool"}
 CORRECT_NAMES = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = _words(
     "prediction predictions predicted pred preds y_pred y_hat yhat predicted_label "
-    "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels"
+    "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels "
+    "predictions_label"
 )
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
@@ -54,9 +64,10 @@ _WEIGHT = [
 ]
 _UNIT = ("unit", "units", "unit_id")
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
-_LOGITS = ("logits", "logit")
+_LOGITS = ("logits", "logit", "log_odds")
 _CONFIDENCE = _words(
-    "confidence confidences conf max_prob max_probability top_prob prediction_score pred_score"
+    "confidence confidences conf max_prob max_probability top_prob prediction_score pred_score "
+    "predictions_confidence"
 )
 #: Names for P(y = 1) or the confidence of a prediction: the values tell.
 _EITHER = _words(
@@ -69,7 +80,7 @@ _POSITIVE = (
     _words("p_1 p1 prob_1 prob1 proba_1 p_pos p_positive prob_positive positive_probability")
     + _EITHER
 )
-_SCORE = ("score", "scores", "y_score")
+_SCORE = ("score", "scores", "y_score", "prediction_scores")
 #: A single probability with such a name needs no note.
 _PLAIN = (*_EITHER, "p_1")
 #: Names of row weights, or of anything else that weighs.
@@ -81,7 +92,9 @@ _PROBABILITY_FAMILY = re.compile(
     r"(?:[_\-. ](?!val(?:ue)?$)(?:of )?(.+)|(\d+))",
     re.IGNORECASE,
 )
-_LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
+_LOGIT_FAMILY = re.compile(
+    r"(logit|logits|rawformulaval)(?:(?:[_\-. ]|:class=)(.+)|(\d+))", re.IGNORECASE
+)
 #: What was asked and answered: it tells rows apart, and repeats itself only by chance.
 _ASKED_AND_ANSWERED = _words(
     "question questions prompt query instruction answer response completion output generation"
@@ -147,7 +160,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         right, given_class = columns.series(mapping.label), columns.series(best)
         is_class = given_class.isin(right).mean() > 0.5 and not given_class.equals(right)
         prediction = best if is_class and free.named((*_SCORE, *_CONFIDENCE)) else None
-    if prediction and columns.flat(prediction) and not _is_share(columns, prediction):
+    if prediction and columns.flat(prediction) and not is_share(columns, prediction):
         fill("prediction", prediction)
     fill(
         "row_id",
@@ -193,6 +206,44 @@ def _is_split(columns: Columns, name: str) -> bool:
         return False
     words = columns.series(name).dropna().astype(str).str.strip().str.lower()
     return len(words) > 0 and bool(words.isin(SPLIT_WORDS).all())
+
+
+def with_true_class(columns: Columns) -> Columns:
+    """Add the column 'true class' where columns or an array mark it by 1, and other classes by 0.
+
+    The array is called as a label, the columns so before or behind the class: ``y_cat``.
+    """
+    for called, family in _marked_classes(columns).items():
+        names = list(dict.fromkeys(family.values()))
+        are_alike = len({columns.shapes[name] for name in names}) == 1 < len(family)
+        if not are_alike or not {columns.kinds[name] for name in names} <= _NUMBERS:
+            continue
+        marks = columns.matrix(names)
+        if np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) == 1).all():
+            added = {_MARKED: pd.Series(np.array([*family], object)[marks.argmax(axis=1)])}
+            load = added.__getitem__
+            note = f"'{called}' of '{columns.file}' marks the true class by 1."
+            return dataclasses.replace(
+                columns.joined(
+                    Columns("", "", {_MARKED: (len(marks),)}, {_MARKED: "text"}, load), [_MARKED]
+                ),
+                parents={**columns.parents, **dict.fromkeys(names, _MARKED)},
+                notes=(*columns.notes, note),
+            )
+    return columns
+
+
+def _marked_classes(columns: Columns) -> dict[str, dict[str, str]]:
+    """Return what may mark classes: its name to class and column or array."""
+    free = FreeColumns(columns, ())
+    label = free.named(_LABEL, (1, 2))
+    if label is not None:
+        return {label: {str(k): label for k in range(columns.width(label))}}
+    found: dict[str, dict[str, str]] = {}
+    for match in filter(None, map(_MARKED_CLASS.fullmatch, free.names)):
+        before, last, first, behind = match.groups()
+        found.setdefault(f"{before}_*" if before else f"*_{behind}", {})[last or first] = match[0]
+    return found
 
 
 def _images(free: FreeColumns) -> str | None:
@@ -242,7 +293,7 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     if family:
         return family, "logits"
     share = free.named(_PREDICTION)
-    if share and not mapping.prediction and _is_share(free.columns, share):
+    if share and not mapping.prediction and is_share(free.columns, share):
         return (share,), "positive"
     if mapping.prediction:
         confidence = free.named(_CONFIDENCE, (1, 2)) or one or free.named(_SCORE, (1, 2))
@@ -272,7 +323,8 @@ def _named_by_labels(
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the labels and columns called so, ``score_cat``, if every row of them sums to 1.
 
-    None where the probabilities ``found`` are as good.
+    With classes that no row is of, if all columns called alike do. None where the probabilities
+    ``found`` are as good.
     """
     columns, label = free.columns, mapping.label
     if not label or len(columns.shapes[label]) != 1 or label in columns.parents:
@@ -285,23 +337,37 @@ def _named_by_labels(
     if not 2 <= len(classes) == len(known):
         return None
     are_numbers = all(map(str.isdecimal, classes))
-    parted = (part(classes[0]) for n in free.names for part in (n.partition, n.rpartition))
-    for before, called, after in parted:
-        names = tuple(f"{before}{name}{after}" for name in classes)
-        if not called or not set(names) <= set(free.names) or not all(map(columns.flat, names)):
-            continue
+    keys = {name.casefold(): name for name in free.names}
+    folded = [name.casefold() for name in classes]
+    for before, called, after in (p(folded[0]) for n in keys for p in (n.partition, n.rpartition)):
+        names = tuple(keys.get(f"{before}{name}{after}", "") for name in folded)
         # (Numbers are in many names: with probabilities beside them they mean little.)
-        if found and are_numbers and (before or after) and set(names) != set(found):
+        is_weak = found and are_numbers and (before or after) and set(names) != set(found)
+        if not called or "" in names or is_weak:
             continue
-        if all(_mostly_numbers(columns, name) for name in names):
-            shares = columns.matrix(names, np.float64)
-            sums = shares.sum(axis=1)
-            if shares.min() >= 0 and (shares % 1).any() and np.abs(sums - 1.0).max() <= 0.02:
-                return classes, names
+        if _are_shares(free, names):
+            return classes, names
+        if (before or after) and not found and not are_numbers:
+            rest = [n for n in keys if keys[n] not in names]
+            fitting = [n for n in rest if n.startswith(before) and n.endswith(after)]
+            unseen = {n[len(before) : len(n) - len(after)]: keys[n] for n in fitting}
+            every = dict(sorted({**dict(zip(classes, names, strict=True)), **unseen}.items()))
+            if _are_shares(free, (*every.values(),)):
+                return (*every,), (*every.values(),)
     return None
 
 
-def _is_share(columns: Columns, name: str) -> bool:
+def _are_shares(free: FreeColumns, names: tuple[str, ...]) -> bool:
+    """Return whether columns hold numbers from 0 that sum to 1 in each row."""
+    columns = free.columns
+    if not all(columns.flat(name) and _mostly_numbers(columns, name) for name in names):
+        return False
+    shares = columns.matrix(names, np.float64)
+    off = np.abs(shares.sum(axis=1) - 1.0).max()
+    return bool(shares.min() >= 0 and (shares % 1).any() and off <= 0.02)
+
+
+def is_share(columns: Columns, name: str) -> bool:
     """Return whether numbers lie between 0 and 1, as no class does."""
     if columns.kinds[name] != "number":
         return False
@@ -313,7 +379,7 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     """Tell a number column with a wrong cell from a text column."""
     kind = columns.kinds[name]
     if kind != "text":
-        return kind in ("whole", "number", "bool")
+        return kind in _NUMBERS
     sample = columns.series(name).dropna().iloc[:_SAMPLE_CELLS]
     if sample.empty:
         return True
@@ -372,6 +438,7 @@ def _rest(free: FreeColumns, mapping: ColumnMapping) -> list[str]:
         for name in columns.names
         if name not in used
         and columns.kinds[name] != "other"
+        and columns.parents.get(name) != _MARKED
         and (columns.shapes[name] == length or columns.parents.get(name) == "groups")
     ]
 

@@ -13,7 +13,7 @@ from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import MissingRoleError, assemble, read_rows
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
-from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess
+from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess, is_share
 
 #: Most suggestions, and columns that are tried for a role.
 _MOST, _TRIED = 4, 8
@@ -97,17 +97,9 @@ def _changes(
     flat = [n for n in columns.names if columns.flat(n) and columns.kinds[n] != "other"]
     names = known.probabilities or ()
     label = known.label or FreeColumns(columns, ()).named(CORRECT_NAMES)
-    if label and not names:
-        known = replace(known, label=label)
-        used = (label, known.split, known.row_id)
-        free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
-        free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
-        is_right = label.lower() in CORRECT_NAMES
-        kinds = ("correct", "confidence") if is_right else ("confidence", "positive", "correct")
-        for name in free[:_TRIED]:
-            for kind in kinds:
-                change = {"label": label, "probabilities": name, "probability_kind": kind}
-                yield "probabilities", f"{name} as {_WORDS[kind]}", name, change
+    both = _label_and_probabilities(columns, flat, replace(known, label=label))
+    if label and not names and columns.flat(label):
+        yield from both
     for kind in PROBABILITY_KINDS if names else ():
         if kind != known.probability_kind:
             other = {"probabilities": names, "probability_kind": kind}
@@ -118,9 +110,39 @@ def _changes(
     width = sum(map(columns.width, names))
     for name in [n for n in flat if _can_be_label(columns, n, known, width)][:_TRIED]:
         yield "label", f"{name} as the true class", name, {"label": name}
+    if not (label or names):
+        yield from both
     for name in known.features or ():
         left = tuple(n for n in known.features or () if n != name)
         yield "features", f"without '{name}' as feature", name, {"features": left}
+
+
+def _label_and_probabilities(
+    columns: Columns, flat: list[str], known: ColumnMapping
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield columns that may be the probabilities, with the true classes if those are open, too."""
+    matrices = [n for n in columns.names if len(columns.shapes[n]) == 2 and n not in flat]
+    open_labels = [n for n in flat if not known.label and _can_be_label(columns, n, known, 0)]
+    for label in [known.label] if known.label else open_labels[:_TRIED]:
+        used, right = (label, known.split, known.row_id), columns.series(label)
+        free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
+        free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
+        free = [n for n in free if known.label or is_share(columns, n)]
+        alike = (n for n in flat if n != label and columns.series(n).isin(right.unique()).all())
+        prediction = known.prediction or next(alike, "")
+        is_right = label.lower() in CORRECT_NAMES
+        first = ("confidence", "positive") if known.prediction else ("positive", "confidence")
+        kinds = ("correct", "confidence") if is_right else (*first, "correct")
+        for name in [*free[:_TRIED], *matrices]:
+            for kind in kinds if name in free else ("probabilities", "logits"):
+                change = {"label": label, "probabilities": name, "probability_kind": kind}
+                if kind == "confidence" and prediction != name:
+                    change["prediction"] = prediction
+                words = f"{name} as {_WORDS[kind]}"
+                if known.label:
+                    yield "probabilities", words, name, change
+                else:
+                    yield "label", f"{label} as the true class, {words}", label, change
 
 
 def _can_be_label(columns: Columns, name: str, known: ColumnMapping, width: int) -> bool:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lore_core.data.errors import InputError, short
 from lore_core.reading.columns import (
+    CLASS_LISTS,
     Columns,
     check_table,
     columns_of_frame,
@@ -31,7 +32,9 @@ _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 #: Comments before a table, and what Excel writes there.
-_BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#[ #!].*|sep=.)\r?\n)+(?=[^\d])")
+_BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#(?:[ #!].*)?|% .*|sep=.)\r?\n)+(?=[^\d])")
+#: Spaces between cells, or a text in quotes.
+_SPACES = re.compile(rb'("[^"]*")|[ \t]+')
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -64,6 +67,8 @@ def open_text(raw: RawFile) -> Columns:
         ) from error
     if not rows:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
+    if (parted := _with_tabs(raw, head, rows[0])) is not None:
+        return open_text(RawFile(raw.name, parted))
     names = _header(raw, rows)
     decimal = _decimal(rows[1:], delimiter)
     frame, encoding = _parse(raw, names, delimiter, decimal)
@@ -99,6 +104,51 @@ def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:
     if len(first_rows) < 2 and not is_complete:
         raise csv.Error
     return chosen, first_rows
+
+
+def _with_tabs(raw: RawFile, head: bytes, header: Sequence[str]) -> bytes | None:
+    """Return a table parted by spaces, drawn with bars or in single quotes as others; else None."""
+    start = [line for line in head.removeprefix(codecs.BOM_UTF8).splitlines() if line.strip()][:2]
+    is_quoted = all(re.fullmatch(r"\s*'.+'\s*", name) for name in header)
+    has_rule = any(map(_is_rule, start))
+    has_bars = b"|" in b"".join(start) and (has_rule or start[0].lstrip().startswith(b"|"))
+    has_spaces = has_rule or len(header) == 1 < min(len(line.split()) for line in start)
+    if not (is_quoted or has_bars or has_spaces):
+        return None
+    with raw.open() as stream:
+        content = stream.read().removeprefix(codecs.BOM_UTF8)
+    if is_quoted:
+        return content.translate(bytes.maketrans(b"'\"", b"\"'"))
+    lines = [_parted(line.strip(), has_bars=has_bars) for line in content.splitlines()]
+    rows = {number: line.count(b"\t") + 1 for number, line in enumerate(lines) if line}
+    (first, width), *others = rows.items()
+    is_by_r = not has_bars and sum(n > width for _, n in others) > len(others) / 2
+    if is_by_r:
+        lines[first] = b"\t" + lines[first]  # (There is no name for the column of rows' names.)
+    if wrong := [number for number, n in others if n != width + is_by_r]:
+        raise InputError(
+            f"'{raw.name}' has {rows[wrong[0]]} values in line {wrong[0] + 1} for {width} names. "
+            "Save it with commas between columns and texts in quotes."
+        )
+    if re.fullmatch(rb"labels(\t\d+)+", lines[first]):  # so LIBSVM calls predicted classes
+        lines[first] = lines[first].replace(b"labels", b"prediction")
+    return b"\n".join(lines) + b"\n" * content.endswith((b"\n", b"\r"))
+
+
+def _parted(line: bytes, *, has_bars: bool) -> bytes:
+    """Return a line with tabs between its cells, nothing of one that only draws."""
+    if _is_rule(line):
+        return b""
+    if not has_bars:
+        return _SPACES.sub(lambda match: match[1] or b"\t", line)
+    return b"\t".join(
+        cell.strip() for cell in line.removeprefix(b"|").removesuffix(b"|").split(b"|")
+    )
+
+
+def _is_rule(line: bytes) -> bool:
+    """Return whether a line only draws, as below a header of Markdown or around a table."""
+    return b"--" in line and not line.strip(b" \t|+:=-")
 
 
 def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
@@ -191,7 +241,7 @@ def open_json(raw: RawFile) -> Columns:
     """Open JSON or JSON Lines: records, columns, pandas' other orients, or a log of a tool."""
     with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
         text = stream.read().decode("utf-8-sig")
-    records, is_one_a_line = _parsed(raw, text)
+    records, class_names, is_one_a_line = _parsed(raw, text)
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return columns_of_inspect(raw, records[0])
     records, notes = rows_of_log(records) or (records, ())
@@ -200,21 +250,36 @@ def open_json(raw: RawFile) -> Columns:
             json.dumps(records, ensure_ascii=False).encode()
     if is_one_a_line:
         notes = (*notes, *_end_of(raw)[0])
-    return columns_of_records(raw, records, notes=notes)
+    return columns_of_records(raw, records, notes=notes, class_names=class_names)
 
 
-def _parsed(raw: RawFile, text: str) -> tuple[Sequence[Mapping[str, Any]], bool]:
-    """Return the records of a text, or the log it is, and whether there is one a line."""
+def _parsed(
+    raw: RawFile, text: str
+) -> tuple[Sequence[Mapping[str, Any]], tuple[str, ...] | None, bool]:
+    """Return the records of a text, or the log it is, class names, and if there is one a line."""
     lines = text.splitlines()
     if _is_one_a_line(lines):
         rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
-        return [_record(raw, _json(raw, line, where), where) for where, line in rows], True
-    content = _json(raw, text, "the text")
+        return [_record(raw, _json(raw, line, where), where) for where, line in rows], None, True
+    content, names = _json(raw, text, "the text"), None
     if isinstance(content, dict):
+        content, names = _without_class_list(content)
         content = _records_of(content)
     if not isinstance(content, list):
         raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
-    return [_record(raw, row, f"record {number}") for number, row in enumerate(content)], False
+    records = [_record(raw, row, f"record {number}") for number, row in enumerate(content)]
+    return records, names, False
+
+
+def _without_class_list(
+    content: Mapping[str, Any],
+) -> tuple[Mapping[str, Any], tuple[str, ...] | None]:
+    """Return whole columns without a shorter list of class names, and that."""
+    lists = {name: cells for name, cells in content.items() if isinstance(cells, list)}
+    listing = next((lists.pop(name) for name in CLASS_LISTS if name in lists), [])
+    if listing and lists and min(map(len, lists.values())) > len(listing):
+        return {k: v for k, v in content.items() if v is not listing}, tuple(map(str, listing))
+    return content, None
 
 
 def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
@@ -231,6 +296,8 @@ def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
     if len({*map(len, lists.values())}) == 1 < len(first) and not is_row:  # whole columns
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     inner = [value for value in content.values() if isinstance(value, dict)]
+    if not lists and len(inner) == 1 and (deeper := _records_of(inner[0])):
+        return deeper
     if inner and len(inner) == len(content) and len({tuple(value) for value in inner}) == 1:
         are_columns = all(map(str.isdecimal, inner[0])) or len(inner) < len(inner[0])
         if not are_columns or all(map(str.isdecimal, content)):  # rows by number or name
@@ -245,7 +312,7 @@ def _is_one_a_line(lines: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
-    return isinstance(head, dict) and (several or _records_of(head) is None)
+    return isinstance(head, dict) and (several or _records_of(_without_class_list(head)[0]) is None)
 
 
 def _json(raw: RawFile, text: str, where: str) -> Any:

@@ -351,7 +351,8 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
     show_methods(text, metrics, {name: (paired.low[name], paired.high[name]) for name in errors})
     st.caption(
         f"Mean ± standard deviation over runs. Green: significantly lower than "
-        f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all others."
+        f"“{plain(result.methods[0])}”, amber: higher; {_BEST} significantly lower than all "
+        f"others. {plain(result.note_on_nll)}"
     )
     with st.container(horizontal=True):
         csv_button("Every run as CSV", lambda: result.runs, "runs")

@@ -111,6 +111,16 @@ def test_runs_that_cannot_be_compared(runs):
         lore.compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)
 
 
+def test_the_nll_without_its_clip():
+    labels, split, runs = np.zeros(40, int), np.repeat(["calibration", "evaluation"], 20), []
+    for n in (1, 2):  # rows of evaluation with -log p = 20
+        p = np.where(np.arange(40) >= 40 - n, np.exp(-20.0), 0.5)
+        runs.append(lore.Dataset(np.column_stack([p, 1 - p]), labels, split=split, name=f"{n}"))
+    result = lore.compare_runs(runs, METHODS[:1], feature_map=None, n_jobs=1)
+    mean = (18.5 * np.log(2) + 1.5 * 20) / 20
+    assert f"without that it is {mean:.3f} (3 such rows) with “No rec" in result.note_on_nll
+
+
 def test_intersections_of_groups_and_the_rows_of_each_run(runs):
     shift = np.where(np.arange(160) % 4 < 2, "day", "night")
     both = [dataclasses.replace(run, groups=run.groups.assign(shift=shift)) for run in runs]

@@ -89,7 +89,10 @@ CELL = np.arange(18).reshape(6, 3) == 14  #: Of row 4, column 2
         (dict.fromkeys(NAMES) | {"class_names": ["a"]}, "'runs.npz' holds no column"),
         ({"features": np.full((6, 2), "x")}, "'features' of 'runs.npz' must hold numbers only"),
         ({"probs": np.full((6, 3), "x")}, "'probs' of 'runs.npz' must hold numbers only"),
-        ({"labels": np.eye(3)[[0, 1, 2, 0, 1, 2]]}, r"one class a row; got shape \(6, 3\).*argmax"),
+        (
+            {"labels": np.eye(3)[[0, 1, 2, 0, 1, 2]] * 2},
+            r"one class a row; got shape \(6, 3\).*argmax",
+        ),
         ({"probs": np.where(CELL, np.nan, 0.25)}, "array 'probs'.*be finite.*row 4, column 2"),
         ({"probs": np.where(CELL, 2, 0.25)}, r"lie in \[0, 1\]; got 2 at row 4"),
         ({"probs": np.zeros((0, 3)), "labels": np.zeros(0, int)}, "'runs.npz' has no rows"),

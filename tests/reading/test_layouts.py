@@ -144,7 +144,59 @@ def test_lists_of_classes_and_logs_of_tools(tmp_path, tool):
 
 
 def vectors(rows):
-    return [{"type": 1, "size": None, "values": row} for row in rows.tolist()]
+    sparse = {"type": 0, "size": len(rows[0]), "indices": range(len(rows[0]))}
+    kinds = ({"type": 1, "size": None, "indices": None}, sparse | {"indices": [*sparse["indices"]]})
+    return [kinds[k % 2] | {"values": row} for k, row in enumerate(rows.tolist())]
+
+
+LINES = TABLE.round(6).to_csv(index=False).splitlines()
+SPACED = [" ".join(f'"{cell}"' for cell in line.split(",")) for line in LINES]
+BARS = [f"| {line.replace(',', ' | ')} |" for line in LINES]
+DRAWN = {
+    "R's write.table": [SPACED[0], *(f'"{k}" {line}' for k, line in enumerate(SPACED[1:]))],
+    "pandas' to_string": TABLE.to_string(index=False).splitlines(),
+    "Markdown": [BARS[0], "|---|:--|--:|---|---|---|", *BARS[1:]],
+    "a database's": ["+-----+-----+", BARS[0], "+-----+-----+", *BARS[1:], "+-----+-----+"],
+    "single quotes": [f"'{line.replace(',', chr(39) + ',' + chr(39))}'" for line in LINES],
+}
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_tables_that_no_delimiter_parts(kind):
+    lines = [line.encode() for line in DRAWN[kind]]
+    content = gzip.compress(b"\n".join(lines))  # (Its name does not say so.)
+    np.testing.assert_allclose(lore.load(RawFile("a.txt", content)).probabilities, P, atol=2e-6)
+    short = RawFile("a.txt", b"\n".join([*lines[:9], lines[9].rsplit(None, 2)[0], *lines[10:]]))
+    if kind != "single quotes":
+        refused(short, r"values in line 10 for \d names")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_texts_of_lists_and_marks_of_classes(tmp_path, kind):
+    texts = [str([*row]) if k % 2 else f"tensor({[*map(float, row)]})" for k, row in enumerate(P)]
+    marks = {f"y_{name}": (k == Y).astype(int) for k, name in enumerate(NAMES)}
+    frame = pd.DataFrame({**marks, "probs": texts, "note": "x"})
+    options = {"orient": "records"} if kind == "json" else {"index": False}
+    getattr(frame, f"to_{kind}")(path := tmp_path / f"a.{kind}", **options)
+    data = lore.load(path, mapping={"class_names": NAMES})
+    assert_is(data, features=False)
+    assert [*data.metadata] == ["note"]
+    frame["y_cat"] = 1
+    refused(frame, "no column of true classes")
+
+
+def test_classes_of_another_file_and_one_that_no_row_is_of(tmp_path):
+    shares = TABLE.rename(columns=lambda name: name.removeprefix("p_"))
+    ids = shares.drop(columns="label").assign(id=range(N))
+    assert_is(lore.load([ids, TABLE[["label"]].assign(id=range(N))[::-1]]))
+    (cal := shares[:400][WORDS[:400] != "cat"]).to_csv(tmp_path / "m_cal.csv", index=False)
+    shares[400:].to_csv(tmp_path / "m_test.csv", index=False)
+    data = lore.load(tmp_path)
+    np.testing.assert_allclose(data.evaluation.probabilities, P[400:])
+    np.testing.assert_allclose(data.calibration.probabilities, cal[NAMES])
+    assert data.class_names == tuple(NAMES)
+    (tmp_path / "_delta_log").mkdir()
+    refused(tmp_path, "by its log some files may be outdated")
 
 
 NESTED = {
