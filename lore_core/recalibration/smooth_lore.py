@@ -192,8 +192,9 @@ class SmoothLoRe(Recalibrator):
             raise InputError(f"{type(self).label} must have two calibration rows or more; got one.")
         first, more, changed, starts = tuning.fitted_bases(calibration, part_of(progress, 0.0, 0.5))
         ways = tuning.ways_to_part(changed, self.n_bins)
-        kept = tuning.useful_maps(list(maps.values()), changed, starts, ways, gammas)
-        maps = {name: maps[name] for name in (list(maps)[m] for m in kept)}
+        if len(maps) > 1:
+            kept = tuning.useful_maps(list(maps.values()), changed, starts, ways, gammas)
+            maps = {name: maps[name] for m, name in enumerate(maps) if m in kept}
         chosen = np.arange(len(calibration))
         if len(chosen) > self.max_rows:
             chosen = np.sort(np.random.default_rng(0).choice(chosen, self.max_rows, replace=False))
@@ -207,9 +208,7 @@ class SmoothLoRe(Recalibrator):
             part_of(progress, 0.5, 1.0),
         )
         of_rows = as_weights(tried.weights)
-        weights = tuning.stacked_weights(
-            log_likelihood, tuning.stacking_steps(len(chosen)), of_rows
-        )
+        weights = tuning.stacked_weights(log_likelihood, rows=of_rows)
         least = _SMALLEST_WEIGHT if len(calibration) <= _MANY_ROWS else _SMALLEST_OF_MANY
         weights[weights < least * weights.max()] = 0.0
         weights /= weights.sum()

@@ -137,26 +137,16 @@ def useful_maps(
     By two paired standard errors of the left-out log-likelihood, on 2,000 rows at most.
     """
     order = sorted(range(len(maps)), key=lambda m: maps[m].shape[1])
-    if len(maps) == 1:
-        return order
-    rows = np.arange(len(changed))
-    if len(rows) > _SCREENED:
-        rows = np.sort(np.random.default_rng(0).choice(rows, _SCREENED, replace=False))
-    some = changed.rows(rows)
-    of_rows, on = as_weights(some.weights), [maps[m][rows] for m in order]
+    rows = np.sort(np.random.default_rng(0).permutation(len(changed))[:_SCREENED])
+    some, on = changed.rows(rows), [maps[m][rows] for m in order]
     found, _, likelihood = leave_one_out_smooth(on, some, starts[rows], ways, gammas, None)
-    place = np.array([candidate.map for candidate in found])
-
-    def left_out(used: list[int]) -> Floats:
-        of_used = likelihood[np.isin(place, used)]
-        weights = stacked_weights(of_used, stacking_steps(len(rows)), of_rows)
-        return weighed(np.log(weights @ np.exp(of_used)), of_rows)
-
-    used = [0]
-    best = left_out(used)
-    for m in range(1, len(on)):
-        now = left_out([*used, m])
-        if gains_beyond_noise(now - best, some.units, _MAP_ERRORS):
+    place, of_rows = np.array([item.map for item in found]), as_weights(some.weights)
+    used: list[int] = []
+    best = np.zeros(len(rows))
+    for m in range(len(on)):
+        tried = likelihood[np.isin(place, [*used, m])]
+        now = np.log(stacked_weights(tried, rows=of_rows) @ np.exp(tried))
+        if not used or gains_beyond_noise(weighed(now - best, of_rows), some.units, _MAP_ERRORS):
             used, best = [*used, m], now
     return sorted(order[m] for m in used)
 
@@ -234,19 +224,17 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
     return np.asarray((share / share.sum(axis=0)).mean(axis=1))
 
 
-def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
-    """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
+def stacked_weights(log_likelihood: Floats, n_steps: int = 0, rows: Floats | None = None) -> Floats:
+    """Return weights whose average predicts left-out rows well; EM run to the end overfits.
+
+    ``n_steps``: of EM; 0: one for 50 rows, and 20 at least.
+    """
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
-    for _ in range(n_steps):
+    for _ in range(n_steps or max(_LEAST_STEPS, n // _ROWS_A_STEP)):
         weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
     return np.asarray(weights / weights.sum())
-
-
-def stacking_steps(n_rows: int) -> int:
-    """Return how many steps of EM :func:`stacked_weights` takes."""
-    return max(_LEAST_STEPS, n_rows // _ROWS_A_STEP)
 
 
 def global_line(
