@@ -142,10 +142,7 @@ def parts(calibration: Dataset) -> Ints:
 
 
 def gains_beyond_noise(gain: Floats, units: Ints | None, errors: float = 1.0) -> bool:
-    """Return whether gains of rows (n,) sum to more than so many standard errors.
-
-    ``units`` (n,): of rows that are alike, whose sums count as one.
-    """
+    """Return whether gains of rows (n,) sum to more than some standard errors, by rows or units."""
     if units is not None:
         gain = np.bincount(units, gain).astype(np.float64)
     return bool(gain.sum() > errors * gain.std() * np.sqrt(len(gain)))

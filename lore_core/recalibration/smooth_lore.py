@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 0.01
-#: The same of more calibration rows than these: each candidate takes its time at every row, and of
-#: hundreds alike the few largest are as good.
+#: The same of more calibration rows than these, at each of which a candidate takes its time.
 _MANY_ROWS, _SMALLEST_OF_MANY = 10_000, 0.05
 #: Rows that are corrected at once: kernel sums of more would be most of the memory.
 _MOST_ROWS = 2**19

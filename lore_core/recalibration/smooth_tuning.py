@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -125,21 +125,15 @@ def accuracy_of_parts(
     return np.where(np.isnan(accuracy), alone, accuracy)
 
 
-def useful_maps(
-    maps: Sequence[Floats],
-    changed: Dataset,
-    starts: Floats,
-    ways: Sequence[ConfidenceBins | None],
-    gammas: Floats,
-) -> list[int]:
-    """Return the places of the maps to weigh: that of fewest dimensions, and those that gain.
+def useful_maps(maps: Sequence[Floats], changed: Dataset, starts: Floats, *how: Any) -> list[int]:
+    """Return the places of the map of fewest dimensions and of those that gain, on 2,000 rows.
 
-    By two paired standard errors of the left-out log-likelihood, on 2,000 rows at most.
+    By two standard errors of the left-out log-likelihood. ``how``: as in `leave_one_out_smooth`.
     """
     order = sorted(range(len(maps)), key=lambda m: maps[m].shape[1])
     rows = np.sort(np.random.default_rng(0).permutation(len(changed))[:_SCREENED])
     some, on = changed.rows(rows), [maps[m][rows] for m in order]
-    found, _, likelihood = leave_one_out_smooth(on, some, starts[rows], ways, gammas, None)
+    found, _, likelihood = leave_one_out_smooth(on, some, starts[rows], *how)
     place, of_rows = np.array([item.map for item in found]), as_weights(some.weights)
     used: list[int] = []
     best = np.zeros(len(rows))
@@ -157,7 +151,7 @@ def leave_one_out_smooth(
     starts: Floats,
     ways: Sequence[ConfidenceBins | None],
     gammas: Floats,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> tuple[list[Candidate], Floats, Floats]:
     """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`.
 
@@ -225,10 +219,7 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 
 
 def stacked_weights(log_likelihood: Floats, n_steps: int = 0, rows: Floats | None = None) -> Floats:
-    """Return weights whose average predicts left-out rows well; EM run to the end overfits.
-
-    ``n_steps``: of EM; 0: one for 50 rows, and 20 at least.
-    """
+    """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
