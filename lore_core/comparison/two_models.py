@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from html import escape
@@ -38,7 +38,7 @@ from lore_core.metrics.proper_scores import BY_CLASS
 from lore_core.metrics.without_bins import score_parts
 from lore_core.regions.selection import RegionReport, change_report, region_report
 from lore_core.regions.subgroups.candidates import SAME, Tried
-from lore_core.regions.subgroups.find import MOST_TRIED, Subgroup, SubgroupSearch, halves_of
+from lore_core.regions.subgroups.find import MOST_TRIED, Halves, Subgroup, SubgroupSearch, halves_of
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Average
 from lore_core.regions.subgroups.verdict import rows_of_subgroup
 
@@ -90,7 +90,8 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         rows, others, how = _by_name(first, second, by)
     # (A first model that lacks nothing stays what it is: what is known of it is its own.)
     one = first if len(rows) == len(first) else first.rows(as_block(rows))
-    two = second.rows(as_block(others))
+    in_order = len(others) == len(second) and bool((np.diff(others) == 1).all())
+    two = second if in_order else second.rows(others)
     if (wrong := np.flatnonzero(one.labels != two.labels)).size:
         row = int(wrong[0])
         at = f"row {rows[row]}" if by is None else f"'{by}' {_column(one, by)[row]}"
@@ -477,7 +478,7 @@ def compare_same_rows(
     pair: SameRows,
     points: Floats | None = None,
     *,
-    errors: Sequence[LocalErrors | None] = (None, None),
+    errors: Callable[[str], LocalErrors] | None = None,
     target: str | int = TOP_LABEL,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -486,32 +487,37 @@ def compare_same_rows(
 ) -> ModelComparison:
     """Compare two models of matched rows, as :func:`compare_models` does.
 
-    ``points`` (n, d): these rows on a map. ``errors``: known local errors there of both.
+    ``points`` (n, d): these rows on a map. ``errors``: returns the local errors there of a model,
+    by its name, in any thread.
     """
     if points is not None:
         points = points[as_block(pair.first.in_split(EVALUATION))]
     models = {of.name: of.evaluation for of in (pair.first, pair.second)}
     one, two = (rows.target(target) for rows in models.values())
-    how: dict[str, Any] = {"target": target, "gamma": gamma, "random_state": random_state}
+    seeded: dict[str, Any] = {"target": target, "random_state": random_state}
 
-    def measure(rows: Dataset, known: LocalErrors | None) -> Summary:
-        return summarize(rows, points, local=known, details=False, **how, **measuring)
+    def summary(name: str) -> Summary:
+        known = None if errors is None or points is None else errors(name)
+        how: dict[str, Any] = {"local": known, "gamma": gamma, **seeded, **measuring}
+        return summarize(models[name], points, details=False, **how)
 
-    tell(progress, 0.0, "measuring the models")
-    with ThreadPoolExecutor(thread_count(None)) as threads:
-        found = threads.map(measure, models.values(), errors)
-        measured = Comparison.of(models, dict(zip(models, found, strict=True)))
+    def measure() -> tuple[Comparison, pd.DataFrame, pd.DataFrame]:
+        measured = Comparison.of(models, {name: summary(name) for name in models})
         parts = {
             name: score_parts(rows.confidence, rows.outcome, weights=rows.weights)
             for name, rows in zip(models, (one, two), strict=True)
         }
-        differences = threads.submit(_differences, measured, one, two)
-        tell(progress, 0.4, "searching subgroups")
-        search = _changed_subgroups(pair.first.evaluation, one, two, points, threads, **how)
+        return measured, _differences(measured, one, two), pd.DataFrame(parts).T
+
+    tell(progress, 0.0, "measuring the models and searching subgroups")
+    with ThreadPoolExecutor(thread_count(None)) as threads:
+        found = threads.submit(measure)
+        halves = _halves(pair.first.evaluation, points, **seeded)
+        search = _changed_subgroups(halves, one, two, points, threads, gamma)
+    measured, differences, parts = found.result()
     summaries = {name: item.without_row_values() for name, item in measured.summaries.items()}
     measured = replace(measured, summaries=summaries)
-    table = pd.DataFrame(parts).T
-    return ModelComparison(measured, differences.result(), search, pair.how, table)
+    return ModelComparison(measured, differences, search, pair.how, parts)
 
 
 def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame:
@@ -535,33 +541,30 @@ def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame
     return joint_intervals(columns, possible)
 
 
+def _halves(rows: Dataset, points: Floats | None, **seeded: Any) -> Halves:
+    """Halve rows to be searched twice; their neighbours on the map are found once for both."""
+    # (What one model predicts tells where that one errs: two models of one law differ there.)
+    halves = halves_of(rows, by_prediction=False, **seeded)
+    if points is not None:
+        for half, _ in halves.turns:
+            half.neighbours(points)
+    return halves
+
+
 def _changed_subgroups(
-    first: Dataset,
-    one: Target,
-    two: Target,
-    points: Floats | None,
-    threads: Executor,
-    *,
-    target: str | int,
-    gamma: float,
-    random_state: int,
+    halves: Halves, one: Target, two: Target, points: Floats | None, threads: Executor, gamma: float
 ) -> SubgroupSearch:
     """Find subgroups whose gap changed or remained, of models of the same rows."""
     each = ALPHA / 2
     level = each / (2 * MOST_TRIED)
     before, after = (of.confidence - of.outcome for of in (one, two))
+    differences = after - before, after + before
 
     def is_nearer_or_further(item: Tried) -> bool:
-        change, both = after - before, after + before
-        p = [_p_of_mean(of, item.held_out, one.weights, one.units) for of in (change, both)]
-        return max(p) <= level
+        p = (_p_of_mean(of, item.held_out, one.weights, one.units) for of in differences)
+        return all(value <= level for value in p)
 
     how: dict[str, Any] = {"gamma": gamma, "alpha": each}
-    # (What one model predicts tells where that one errs: two models of one law differ there.)
-    halves = halves_of(first, target=target, by_prediction=False, random_state=random_state)
-    if points is not None:
-        for half, _ in halves.turns:
-            half.neighbours(points)  # once for both searches
     remaining = threads.submit(halves.of_model(two).search, points, **how)
     changes = halves.of_model(two, change=True).search(points, **how, also=is_nearer_or_further)
     now = remaining.result()

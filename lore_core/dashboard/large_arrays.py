@@ -88,8 +88,13 @@ class ArrayFile:
         return np.frombuffer(region, location.dtype, offset=skipped).reshape(location.shape)
 
     def map_array(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Copy an array to the file and map it; return the array itself if small or out of room."""
-        location = self.append(array) if array.nbytes >= LARGE_BYTES else None
+        """Copy an array to the file and map it; return one that is small, or mapped, as it is.
+
+        So is one for which the disk has no room.
+        """
+        region = _region_of(array)
+        is_mapped = region is not None and region.file.is_own
+        location = self.append(array) if array.nbytes >= LARGE_BYTES and not is_mapped else None
         return array if location is None else self.map(location)
 
 
@@ -103,6 +108,15 @@ class _Region(mmap.mmap):
 
 _REGIONS: weakref.WeakSet[_Region] = weakref.WeakSet()
 _REGIONS_LOCK = threading.Lock()
+
+
+def _region_of(array: NDArray[Any]) -> _Region | None:
+    """Return the region of which a contiguous array is part; None of others."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    region = base.obj if isinstance(base, memoryview) and array.flags.c_contiguous else None
+    return region if isinstance(region, _Region) else None
 
 
 def new_file() -> ArrayFile | None:
@@ -161,11 +175,8 @@ class _ArrayPickler(pickle.Pickler):
         """Return an array's location in a file the other process can open; append it if new."""
         file = self._file
         assert file is not None
-        base: Any = array
-        while isinstance(base, np.ndarray):
-            base = base.base
-        region = base.obj if isinstance(base, memoryview) and array.flags.c_contiguous else None
-        if not isinstance(region, _Region) or not (region.file.is_own or region.file is file):
+        region = _region_of(array)
+        if region is None or not (region.file.is_own or region.file is file):
             return file.append(array)
         start = region.start + array.ctypes.data - region.address
         return _Location(region.file.path, start, array.dtype, array.shape)

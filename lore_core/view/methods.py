@@ -184,17 +184,18 @@ def models_of(
     view: View,
     pair: SameRows,
     *,
-    errors: Sequence[LocalErrors | None] = (None, None),
+    errors: Callable[[View], LocalErrors] | None = None,
     progress: Progress | None = None,
 ) -> ModelComparison:
     """Compare two models, of which one is that of the view, on its map.
 
-    ``errors``: known local errors of both.
+    ``errors``: returns the local errors of a view, in any thread.
     """
+    views = model_views(view, pair)
     return compare_same_rows(
         pair,
         view.embedding.coordinates[pair.rows] if view.is_local else None,
-        errors=errors,
+        errors=errors and (lambda name: errors(views[name])),
         target=view.target,
         **view.local,
         random_state=view.seed,

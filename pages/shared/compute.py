@@ -245,8 +245,7 @@ def matched(first: Dataset, second: Dataset) -> SameRows:
 @_cached(12, "Comparing the models …", *_LOCAL, "seed")
 def models(view: View, pair: SameRows) -> ModelComparison:
     """Compare another model with that of a view."""
-    known = map(errors, methods.model_views(view, pair).values()) if view.is_local else ()
-    return methods.models_of(view, pair, errors=tuple(known) or (None, None))
+    return methods.models_of(view, pair, errors=errors)
 
 
 def fits(

@@ -17,6 +17,7 @@ from lore_core.mergeable.partitions.run import WholeData, read_whole_data
 from lore_core.regions import SavedSubgroup
 from lore_core.regions.subgroups.saved import link_text, read_link_text
 from pages.shared.files import State, arguments, states_of
+from pages.shared.scheduler import run_when_idle
 from pages.shared.store import DEMO, Loaded, store
 
 Made = TypeVar("Made")
@@ -187,6 +188,18 @@ def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping |
     return as_loaded(result, " + ".join(paths), state, mapping)
 
 
+@st.cache_resource(max_entries=1, show_spinner="Reading the other model …")
+def _read_other(paths: tuple[str, ...], state: State) -> Loaded:
+    return _read(paths, state, None)
+
+
+def _read_other_ahead() -> None:
+    """Read the other model that the command line names, before Compare asks for it."""
+    paths = tuple(arguments().against)
+    with suppress(InputError):  # Compare reads it again, and shows why it cannot be read
+        _read_other(paths, states_of(map(Path, paths)))
+
+
 def others() -> list[Loaded]:
     """Return models to compare with: those added, at first those of the link or the command."""
     known: list[Loaded] | None = st.session_state.get(_OTHERS)
@@ -195,7 +208,7 @@ def others() -> list[Loaded]:
         found = (_demo(key) if key in _STORIES else store().loaded.get(key) for key in named)
         known = [loaded for loaded in found if loaded is not None]
         if not known and paths:
-            known = [_read(paths, states_of(map(Path, paths)), None)]
+            known = [_read_other(paths, states_of(map(Path, paths)))]
             store().loaded.hold(known[0].key, known[0])
         st.session_state[_OTHERS] = known
     if st.query_params.get_all(_AGAINST) != (keys := [loaded.key for loaded in known]):
@@ -255,6 +268,8 @@ def load_startup_data(wanted: str | None = None) -> None:
     # (Not on disk: there they are.)
     store().loaded.hold(loaded.key, loaded)
     _show(loaded)
+    if arguments().against:
+        run_when_idle("other model", _read_other_ahead)
 
 
 def origin() -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -93,6 +93,7 @@ def test_what_lies_in_a_file_is_not_written_again():
     mapped = file.map_array(array)
     value = {"whole": mapped, "part": mapped[1, 2**18 + 1 :], "small": array[0, :9]}
     assert len(pickle_mapped(value, other)) < 2_000
+    assert other.map_array(mapped) is mapped
     assert not other.n_bytes
     for name, here in value.items():
         np.testing.assert_array_equal(there(value, other)[name], here)

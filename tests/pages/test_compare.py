@@ -10,6 +10,7 @@ from lore_core.comparison import same_rows
 from lore_core.regions import Region, Selection
 from lore_core.view import View
 from lore_core.view.methods import models_of
+from pages.shared import session
 from pages.shared.store import Loaded, store
 from tests.synthetic import unpacked
 
@@ -135,3 +136,26 @@ def test_a_model_is_added_by_upload_and_one_without_any_is_asked_for(open_page, 
     assert page.errors == []
     assert "“new” is worse overall" in page.plain
     assert "matched by their position" in page.plain
+
+
+def test_the_model_that_the_command_names_is_read_before_it_is_asked_for(
+    open_page, tmp_path, old, new, monkeypatch
+):
+    paths = [tmp_path / "old.npz", tmp_path / "new.npz"]
+    for path, of in zip(paths, (old, new), strict=True):
+        known = {"labels": of.labels, "probs": of.probabilities, "X": old.features}
+        np.savez(path, **known, split=old.split)
+    read, idle = [], []
+    original = session.reading.read
+    monkeypatch.setattr(
+        session.reading, "read", lambda files, **how: read.append(files) or original(files, **how)
+    )
+    monkeypatch.setattr(session, "run_when_idle", lambda _, function: idle.append(function))
+    begin = ["app.py", "--data-root", "/", "--data", str(paths[0]), "--against", str(paths[1])]
+    page = open_page("overview", arguments=begin)
+    assert read == [[str(paths[0])]]
+    idle[0]()
+    page = page.go("compare")
+    assert page.errors == []
+    assert "is worse overall: NLL" in page.plain
+    assert read == [[str(path)] for path in paths]

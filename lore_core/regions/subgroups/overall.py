@@ -102,7 +102,7 @@ class Average:
 
     def of_rows(self, rows: Ints | Mask) -> Excess:
         """Compare some rows (mask or row numbers) with the others."""
-        sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
+        sums = _sums(self.moments, self.stratum, self.n_strata, rows)
         found = excess_of(sums, self.total, against_zero=self.against in WITHOUT_OTHERS)
         return found if self.dependence is None else self._by_units(rows, found, sums)
 
@@ -204,10 +204,16 @@ def _moments(excess: Floats, variance: Floats, third: Floats, weights: Floats | 
     return np.column_stack(columns)
 
 
-def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:
-    return np.stack(
-        [np.bincount(stratum, weights=moment, minlength=n_strata) for moment in moments.T], axis=-1
-    )
+def _sums(
+    moments: Floats, stratum: Ints, n_strata: int, rows: Ints | Mask | slice = slice(None)
+) -> Floats:
+    """Sum the moments of some rows over each stratum, shape (n_strata, 5 or 7)."""
+    if n_strata == 1:  # in a fifth of the time
+        inside = np.zeros(len(moments))
+        inside[rows] = 1.0
+        return np.asarray(inside @ moments)[None]
+    of, chosen = stratum[rows], moments[rows].T
+    return np.stack([np.bincount(of, moment, minlength=n_strata) for moment in chosen], axis=-1)
 
 
 def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
