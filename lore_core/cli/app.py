@@ -194,18 +194,13 @@ def _existing(path: str) -> Path:
     metavar="FILE.npz",
     help="Where to, replacing what is there.",
 )
-@click.option(
-    "--text",
-    is_flag=True,
-    help="Sentences, each said to be from one of four libraries, instead of digits.",
-)
-def demo(out: str, *, text: bool) -> None:
+def demo(out: str) -> None:
     """Write the demo data to a .npz file.
 
     An example of the format, to open with `lore app` or to try the library on.
     """
     path = output_path(out, (".npz",))
-    dataset = lore.demo.sentences() if text else lore.demo.digits()
+    dataset = lore.demo.digits()
     with replaced_at_once(path) as place:
         lore.save_npz(dataset, place)
     say(f"Wrote {len(dataset):,} rows to {path}.")

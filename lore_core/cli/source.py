@@ -96,8 +96,6 @@ def load_data(
     """Read what DATA names: a file, a calibration/test pair, a directory of these, or a demo."""
     if data == ("demo",):
         return lore.demo.digits()
-    if data == ("demo-text",):
-        return lore.demo.sentences()
     from lore_core.reading.formats import parts_of, sources_of
 
     files = sources_of([_standard_input() if name == "-" else name for name in data])
@@ -259,7 +257,7 @@ def open_whole(
 
 def sample_of(data: tuple[str, ...], columns: tuple[str, ...], n_rows: int) -> lore.Dataset | None:
     """Draw calibration rows of too large Parquet files; None for others, InputError without any."""
-    files = [] if data[0].startswith("demo") else mergeable.parquet_files(data)
+    files = [] if data == ("demo",) else mergeable.parquet_files(data)
     if not _are_many(files):
         return None
     with Shown() as progress:

@@ -2,6 +2,5 @@
 
 from lore_core.demo.planted import Synthetic, batches, synthetic
 from lore_core.demo.scanned_digits import digits
-from lore_core.demo.sentences import sentences
 
-__all__ = ["Synthetic", "batches", "digits", "sentences", "synthetic"]
+__all__ = ["Synthetic", "batches", "digits", "synthetic"]

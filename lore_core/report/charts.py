@@ -29,7 +29,7 @@ from lore_core.regions.rows import class_positions
 from lore_core.report.findings import Findings
 from lore_core.view import View, where
 from lore_core.view.methods import abstention_of
-from lore_core.view.scene import RESOLUTION, Scene, preview_rows
+from lore_core.view.scene import Scene, preview_rows
 from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
 _SCRIPT = "plotly.min.js"
@@ -192,16 +192,7 @@ def live_landscape(
         at = drawn.view.with_(gamma=gamma)
         errors = errors_of(at)
         for number, of_bin in fields.items():
-            of_bin.append(
-                field_of(
-                    at,
-                    errors,
-                    bin_index=number,
-                    on=drawn.on,
-                    resolution=RESOLUTION,
-                    min_effective_size=drawn.min_effective_size,
-                )
-            )
+            of_bin.append(drawn.field(at, errors, number))
     layers = []
     for number, of_bin in fields.items():
         what = "averages the local errors of the rows on it"

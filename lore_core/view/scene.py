@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -138,17 +139,14 @@ class PreviewRows:
         # A sample may have no row of a rare bin.
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
         if self.on.n_components == 2:
-            field = field_of(
-                view,
-                errors,
-                bin_index=self.bin_index,
-                on=self.on,
-                resolution=RESOLUTION,
-                min_effective_size=self.min_effective_size,
-            )
-            return field, quantiles
+            return self.field(view, errors, self.bin_index), quantiles
         known = errors.effective_size >= self.min_effective_size
         return np.where(known, errors.signed, np.nan), quantiles
+
+    def field(self, view: View, errors: LocalErrors, bin_index: int | None) -> Field:
+        """Compute the error over a flat map; ``view``: at the γ of the errors."""
+        how: dict[str, Any] = {"on": self.on, "resolution": RESOLUTION, "bin_index": bin_index}
+        return field_of(view, errors, min_effective_size=self.min_effective_size, **how)
 
 
 def preview_rows(

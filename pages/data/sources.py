@@ -33,7 +33,6 @@ _UNUSED = "not used"
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 _DEMOS = {
     "digits": ("Digits, some scanned sideways", "draw"),
-    "sentences": ("Sentences, one topic misjudged", "article"),
     "synthetic": ("Synthetic, error known", "scatter_plot"),
 }
 

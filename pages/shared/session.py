@@ -65,12 +65,6 @@ _STORIES = {
         "overconfident, one underconfident, and on average they cancel.",
         "The landscape should find both, and nothing else.",
     ),
-    "sentences": (
-        "Sentences from the documentation of numpy, scipy, pandas and scikit-learn. A classifier "
-        "trained a moment ago on others says from which each is.",
-        "On one topic its confidence is wrong. Overview names its words. Features were made of "
-        "the words as well, so that there is a Landscape of alike sentences.",
-    ),
 }
 
 
@@ -170,7 +164,6 @@ def _demo(name: str) -> Loaded:
     makers: dict[str, Callable[[], Dataset]] = {
         "digits": demo.digits,
         RETRAINED: lambda: demo.digits(retrained=True),
-        "sentences": demo.sentences,
         "synthetic": lambda: demo.synthetic(20_000).dataset,
     }
     dataset = makers[name]()
@@ -276,8 +269,7 @@ def origin() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return DATA and options of a command on the same data; none if they cannot be read again."""
     loaded = current()
     if loaded.source == DEMO:
-        known = {"digits": "demo", "sentences": "demo-text"}.get(loaded.demo)
-        return () if known is None else (known,), ()
+        return ("demo",) if loaded.demo == "digits" else (), ()
     if loaded.source in ("upload", "test"):
         return (), ()
     options = [f"--column={item}" for item in loaded.columns]

@@ -74,7 +74,7 @@ class TestExitCodes:
             ("check", "a limit must be given"),
             ("watch --sums s", "'--sums' is not needed"),
             ("compare --against x.npz", r"x\.npz"),
-            ("compare --against demo-text", "only one has "),
+            ("compare --against demo", "only one has "),
             ("check --no-worse-by 3", "'--against' and '--no-worse-by' must be given together"),
             ("app --no-cache missing.npz", "that exists, of a readable kind .*; got 'missing.npz'"),
             ("app --no-cache a.docx", r"of a readable kind \(\.npz, .csv,.*\); got 'a\.docx'"),

@@ -4,9 +4,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from lore_core.data.validation import InputError
-from lore_core.demo import digits, sentences, synthetic
-from lore_core.demo.sentences import TOPIC
-from lore_core.regions.subgroups.find import find_subgroups
+from lore_core.demo import digits, synthetic
 
 
 @pytest.mark.parametrize(
@@ -112,21 +110,6 @@ def test_globally_calibrated_locally_not(dataset):
     turned = sideways(evaluation)[rows]
     assert local[turned].mean() > 0.5
     assert abs(local[~turned].mean()) < 0.1
-
-
-def test_the_planted_topic_is_found_by_its_words():
-    shown = sentences().evaluation
-    assert len(shown) > 2_000
-    assert abs(shown.confidence.mean() - shown.accuracy) < 0.03
-    about = np.array([bool(TOPIC.search(text)) for text in shown.metadata["sentence"]])
-    gap = shown.confidence - shown.outcome
-    assert gap[about].mean() > 0.15
-    assert abs(gap[~about].mean()) < 0.04
-    subgroups = find_subgroups(shown).subgroups
-    assert subgroups
-    for subgroup in subgroups:
-        assert about[subgroup.rows].mean() > 0.5, [str(part) for part in subgroup.conditions]
-        assert subgroup.conditions[0].column == "sentence"
 
 
 def test_the_trained_demo_is_read_from_disk_and_made_again_if_damaged(tmp_path, monkeypatch):
