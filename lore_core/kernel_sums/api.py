@@ -144,7 +144,7 @@ def laplacian_means(
     at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are
     taken relative to the nearest source, :math:`\exp(-(d_{ij} - \min_j d_{ij}) / h)`, which leaves
     both ratios as they are; so for h → 0 the mean becomes the nearest source's value (ties: their
-    average).
+    average). Such targets, which are that far from all sources, take O(n) each.
 
     Of weighted sources the mean is that of w v over that of w, as exact. The effective size is that
     of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -28,10 +27,8 @@ _LOADING_COST, _COMPILING_COST = 1e8, 1e10
 _plain_costs: list[float] = []
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
 INEXACT_MASS = 1e-280
-#: Size of one uninterrupted step of the fallback: targets of a search, or differences of
-#: coordinates in a loop over pairs.
-_STEP_TARGETS = 1024
-_STEP_DIFFERENCES = 100_000_000
+#: Differences of coordinates in one uninterrupted step of the fallback.
+_STEP_DIFFERENCES = 50_000_000
 #: What share of the progress the sums are; the rest is the fallback for underflow.
 _SUMS_SHARE = 0.9
 
@@ -114,7 +111,6 @@ def means_of_each(
     sources_in[0] = 0
     has_source = sources_in[problem.target_groups + 1] > problem.exclude_self
     repair_share = (1.0 - _SUMS_SHARE) / len(parts)
-    near: dict[int, GroupSources] = {}
     sums: dict[float, Floats] = {}
     # After the values a column of ones, whose sums are the masses.
     for known, found in compute_sums(problem, wanted, workers, _SUMS_SHARE, ones=True):
@@ -132,110 +128,41 @@ def means_of_each(
                 size[~has_source] = 0.0
             mean[:, ~has_source] = np.nan
             inexact = has_source & (smallest < INEXACT_MASS)
-            workers.run(_repair(problem, near, h, inexact, mean, size), repair_share)
+            workers.run(_repair(problem, h, inexact, mean, size), repair_share)
             mean *= problem.divisor[:, None]
             yield b, mean, mass, np.broadcast_to(np.nan, mass.shape) if size is None else size
         sums = {h: kept for h, kept in sums.items() if any(h in of for of in parts.values())}
 
 
-def _repair(
-    problem: Problem,
-    near: dict[int, GroupSources],
-    h: float,
-    inexact: Mask,
-    mean: Floats,
-    size: Floats | None,
-) -> Plan:
+def _repair(problem: Problem, h: float, inexact: Mask, mean: Floats, size: Floats | None) -> Plan:
     """Replace means (m, n_t) and effective sizes of one bandwidth where sums underflowed."""
     phase = []
-    d = problem.targets.shape[1]
     for group in np.unique(problem.target_groups[inexact]).tolist():
-        if group not in near:
-            near[group] = GroupSources(problem, group)
-        n = len(near[group].members)
-        count = _STEP_TARGETS
-        if d > 3:
-            count = max(1, min(count, _STEP_DIFFERENCES // (n * d)))
+        sources = np.flatnonzero(problem.source_groups == group)
         rows = np.flatnonzero(inexact & (problem.target_groups == group))
+        count = max(1, _STEP_DIFFERENCES // problem.sources[sources].size)
         for start in range(0, len(rows), count):
             part = rows[start : start + count]
-            phase.append(Step(len(part) * n, near[group].repair, part, h, mean, size))
+            cost = len(part) * len(sources)
+            phase.append(Step(cost, _repair_rows, problem, sources, part, h, mean, size))
     return [phase], sum(step.cost for step in phase)
 
 
-#: What the neighbours beyond the last one asked for may add to a mean, relative to it.
-_TAIL = 1e-13
-_FIRST_NEIGHBOURS = 16
-_LAST_NEIGHBOURS = 512
-_SEARCHABLE = 1e150
-
-
-class GroupSources:
-    """The sources of one group, for targets so far from them that kernel sums underflow.
+def _repair_rows(
+    problem: Problem, sources: Ints, rows: Ints, h: float, mean: Floats, size: Floats | None
+) -> None:
+    """Replace the means (m, n_t) and effective sizes of some targets, over all pairs.
 
     A mean does not change when every weight is multiplied by exp(d_min/h). Then the nearest source
     weighs 1, nothing is lost, and for h → 0 the mean becomes that of the nearest source (ties:
     their average), as it must.
     """
-
-    def __init__(self, problem: Problem, group: int) -> None:
-        self._problem = problem
-        self.members = np.flatnonzero(problem.source_groups == group)
-        self._sources = problem.sources[self.members]
-        self._values = np.ascontiguousarray(problem.weights[self.members].T)
-        # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
-        few = self._sources.shape[1] <= 3 and np.abs(self._sources).max() < _SEARCHABLE
-        self._tree = _search_tree(self._sources) if few else None
-
-    def repair(self, rows: Ints, bandwidth: float, mean: Floats, size: Floats | None) -> None:
-        """Replace the means (m, n_t) and effective sizes of some targets."""
-        points = self._problem.targets[rows]
-        # The position of the source that is the target itself and is left out, or −1.
-        own = np.full(len(rows), -1, dtype=np.int64)
-        if self._problem.exclude_self:
-            own = np.searchsorted(self.members, rows).astype(np.int64)
-        count = _FIRST_NEIGHBOURS
-        if self._tree is not None and np.abs(points).max() < _SEARCHABLE:
-            while len(rows) and count <= _LAST_NEIGHBOURS:
-                found = _nearest_means(self._tree, self._values, points, own, count, bandwidth)
-                settled = found[0]
-                _write(rows[settled], found[1][:, settled], found[2][settled], mean, size)
-                rows, points, own = rows[~settled], points[~settled], own[~settled]
-                count *= 4
-        if len(rows):
-            all_pairs = plain_means(points, own, self._sources, self._values, bandwidth)
-            _write(rows, *all_pairs, mean, size)
-
-
-def _search_tree(points: Floats) -> Any:
-    try:
-        from scipy.spatial import cKDTree
-    except ImportError:  # then every source is looked at, which is slower and as exact
-        return None
-    # Sliding midpoints cope with many duplicates; medians do not.
-    return cKDTree(points, balanced_tree=False, compact_nodes=False)
-
-
-def _write(rows: Ints, means: Floats, effective: Floats, mean: Floats, size: Floats | None) -> None:
-    mean[:, rows] = means
+    # The position of the source that is the target itself and is left out, or −1.
+    own = np.full(len(rows), -1, dtype=np.int64)
+    if problem.exclude_self:
+        own = np.searchsorted(sources, rows).astype(np.int64)
+    values = np.ascontiguousarray(problem.weights[sources].T)
+    found = plain_means(problem.targets[rows], own, problem.sources[sources], values, h)
+    mean[:, rows] = found[0]
     if size is not None:
-        size[rows] = effective
-
-
-def _nearest_means(
-    tree: Any, values: Floats, points: Floats, own: Ints, count: int, bandwidth: float
-) -> tuple[Mask, Floats, Floats]:
-    """Return which targets their ``count`` nearest sources settle, their means and sizes."""
-    n = tree.n
-    distance, neighbour = tree.query(points, k=np.arange(1, min(count, n) + 1), p=1)
-    last = distance[:, -1].copy()
-    distance[neighbour == own[:, None]] = np.inf
-    nearest = distance.min(axis=1)
-    with np.errstate(over="ignore", under="ignore"):
-        k = np.exp((nearest[:, None] - distance) / bandwidth)
-        tail = n * np.exp((nearest - last) / bandwidth)
-        mass = k.sum(axis=1)
-        effective = mass**2 / (k**2).sum(axis=1)
-        means = (k * values[:, neighbour]).sum(axis=2) / mass
-    settled = (tail < _TAIL) | (count >= n)
-    return settled, means, effective
+        size[rows] = found[1]
