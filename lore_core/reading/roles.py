@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.reading.columns import Columns, label_text
+from lore_core.reading.columns import Columns, columns_of_frame, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
+from lore_core.reading.raw_file import RawFile
 
 _SAMPLE_CELLS = 1000
 #: Classes after which columns may be called.
@@ -220,13 +221,11 @@ def with_true_class(columns: Columns) -> Columns:
             continue
         marks = columns.matrix(names)
         if np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) == 1).all():
-            added = {_MARKED: pd.Series(np.array([*family], object)[marks.argmax(axis=1)])}
-            load = added.__getitem__
+            classes = pd.Series(np.array([*family], object)[marks.argmax(axis=1)])
+            added = columns_of_frame(RawFile("", b""), "", classes.to_frame(_MARKED))
             note = f"'{called}' of '{columns.file}' marks the true class by 1."
             return dataclasses.replace(
-                columns.joined(
-                    Columns("", "", {_MARKED: (len(marks),)}, {_MARKED: "text"}, load), [_MARKED]
-                ),
+                columns.joined(added, [_MARKED]),
                 parents={**columns.parents, **dict.fromkeys(names, _MARKED)},
                 notes=(*columns.notes, note),
             )
@@ -345,21 +344,20 @@ def _named_by_labels(
         is_weak = found and are_numbers and (before or after) and set(names) != set(found)
         if not called or "" in names or is_weak:
             continue
-        if _are_shares(free, names):
+        if _are_shares(columns, names):
             return classes, names
         if (before or after) and not found and not are_numbers:
             rest = [n for n in keys if keys[n] not in names]
             fitting = [n for n in rest if n.startswith(before) and n.endswith(after)]
             unseen = {n[len(before) : len(n) - len(after)]: keys[n] for n in fitting}
             every = dict(sorted({**dict(zip(classes, names, strict=True)), **unseen}.items()))
-            if _are_shares(free, (*every.values(),)):
+            if _are_shares(columns, (*every.values(),)):
                 return (*every,), (*every.values(),)
     return None
 
 
-def _are_shares(free: FreeColumns, names: tuple[str, ...]) -> bool:
+def _are_shares(columns: Columns, names: tuple[str, ...]) -> bool:
     """Return whether columns hold numbers from 0 that sum to 1 in each row."""
-    columns = free.columns
     if not all(columns.flat(name) and _mostly_numbers(columns, name) for name in names):
         return False
     shares = columns.matrix(names, np.float64)
