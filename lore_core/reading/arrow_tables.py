@@ -200,9 +200,10 @@ def _columns(
             return columns_of_records(raw, found[0], notes=found[1])
 
     def is_nested(name: str, kind: Any) -> bool:
-        return (
-            may_be_nested(checked(name)[0].as_py()) if _kind(kind) == "text" else _is_nested(kind)
-        )
+        if _kind(kind) == "text":
+            return may_be_nested(checked(name)[0].as_py())
+        kind = kind.value_type if _is_list(kind) else kind
+        return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
     if nested := [field.name for field in schema if is_nested(field.name, field.type)]:
         cells = pa.table({name: checked(name) for name in nested})
@@ -224,8 +225,9 @@ def _columns(
 
     def load(name: str) -> Any:
         values = checked(name)
-        if name in named:
-            return _named(values, named[name])
+        if name in named and _kind(values.type) != "text":
+            # (Other numbers, such as −1 for unknown, become NaN.)
+            return _series(values).map(dict(enumerate(named[name]))).astype(object)
         if len(shapes[name]) == 4:
             contents = (value["bytes"].as_py() if value.is_valid else None for value in values)
             streams = (None if content is None else io.BytesIO(content) for content in contents)
@@ -251,12 +253,6 @@ def _width(kind: Any) -> int:
 
 def _is_list(kind: Any) -> bool:
     return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
-
-
-def _is_nested(kind: Any) -> bool:
-    """Return whether values have named parts, or are lists of such."""
-    kind = kind.value_type if _is_list(kind) else kind
-    return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
 
 def _kind(kind: Any) -> Kind:
@@ -285,14 +281,6 @@ def _series(values: Any) -> pd.Series[Any]:
         series = series.astype(series.dtype.categories.dtype)
     series.name = None
     return series
-
-
-def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
-    """Return the names of numbered classes; other numbers, such as −1 for unknown, become NaN."""
-    numbers = _series(values)
-    if not pd.api.types.is_numeric_dtype(numbers):
-        return numbers
-    return numbers.map(dict(enumerate(names))).astype(object)
 
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
