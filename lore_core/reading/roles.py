@@ -100,11 +100,10 @@ _LOGIT_FAMILY = re.compile(
 _ASKED_AND_ANSWERED = _words(
     "question questions prompt query instruction answer response completion output generation"
 )
-_NUMBERED_FEATURE = re.compile(
-    r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
+_FEATURE_FAMILY = re.compile(
+    r"(?:f|feat|features?|emb|embeddings?)(?:_.+|\d+)|(?:embed|x|z|h|hidden|latent|pc|dim)_?\d+",
     re.IGNORECASE,
 )
-_NAMED_FEATURE = re.compile(r"(?:f|feat|features?|emb|embeddings?)_.+", re.IGNORECASE)
 
 
 class FreeColumns:
@@ -418,7 +417,7 @@ def _features(free: FreeColumns) -> tuple[str, ...]:
         name
         for name in free.names
         if len(free.columns.shapes[name]) == 1
-        and (_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
+        and _FEATURE_FAMILY.fullmatch(name)
         and _mostly_numbers(free.columns, name)
     )
 
