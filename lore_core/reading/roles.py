@@ -56,7 +56,8 @@ _PREDICTION = _words(
     "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels "
     "predictions_label"
 )
-_ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
+#: The last two: an index that pandas saved without a name.
+_ROW_ID = _words("row_id rowid id sample_id example_id index __index_level_0__ unnamed:_0")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
 _WEIGHT = [
     f"{what}_weight{s}"
@@ -162,10 +163,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         prediction = best if is_class and free.named((*_SCORE, *_CONFIDENCE)) else None
     if prediction and columns.flat(prediction) and not is_share(columns, prediction):
         fill("prediction", prediction)
-    fill(
-        "row_id",
-        free.named(_ROW_ID, nested=True) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None),
-    )
+    fill("row_id", free.named(_ROW_ID, nested=True))
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
