@@ -141,9 +141,8 @@ def _parted(line: bytes, *, has_bars: bool) -> bytes:
         return b""
     if not has_bars:
         return _SPACES.sub(lambda match: match[1] or b"\t", line)
-    return b"\t".join(
-        cell.strip() for cell in line.removeprefix(b"|").removesuffix(b"|").split(b"|")
-    )
+    cells = line.removeprefix(b"|").removesuffix(b"|").split(b"|")
+    return b"\t".join(map(bytes.strip, cells))
 
 
 def _is_rule(line: bytes) -> bool:
