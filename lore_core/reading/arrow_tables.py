@@ -119,9 +119,7 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
     names = first.table.column_names
     tables = [extract.table.select(names) for extract in extracts]
     if any(not table.schema.equals(tables[0].schema) for table in tables):
-        tables = [
-            pa.table([*map(_plain, t.columns)], names, metadata=t.schema.metadata) for t in tables
-        ]
+        tables = [_without_dictionaries(table) for table in tables]
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -130,6 +128,14 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
             f"each column of {files} must hold values of one kind ({short(error).rstrip('.')}). "
             "Save it alike in all files."
         ) from error
+
+
+def _without_dictionaries(table: pa.Table) -> pa.Table:
+    for index, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            values = table.column(index).cast(field.type.value_type)
+            table = table.set_column(index, field.name, values)
+    return table
 
 
 def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[str]) -> None:
@@ -265,22 +271,21 @@ def _kind(kind: Any) -> Kind:
     return "text" if is_text else "other"
 
 
-def _plain(values: Any) -> Any:
-    """Return values without a dictionary, decimals as floats."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+def _without_decimals(values: Any) -> Any:
     return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
 
 
 def _series(values: Any) -> pd.Series[Any]:
-    series: pd.Series[Any] = _plain(values).to_pandas()
+    series: pd.Series[Any] = _without_decimals(values).to_pandas()
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(series.dtype.categories.dtype)
     series.name = None
     return series
 
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     """Return a list column as a matrix, or None where its lists differ in length."""
-    flat = _plain(pa.compute.list_flatten(values))
+    flat = _without_decimals(pa.compute.list_flatten(values))
     lengths = pa.compute.unique(pa.compute.list_value_length(values))
     if values.null_count or flat.null_count or _is_list(flat.type) or len(lengths) != 1:
         return None
