@@ -494,11 +494,11 @@ def compare_same_rows(
         points = points[as_block(pair.first.in_split(EVALUATION))]
     models = {of.name: of.evaluation for of in (pair.first, pair.second)}
     one, two = (rows.target(target) for rows in models.values())
-    seeded: dict[str, Any] = {"target": target, "random_state": random_state}
+    options: dict[str, Any] = {"target": target, "random_state": random_state}
 
     def summary(name: str) -> Summary:
         known = None if errors is None or points is None else errors(name)
-        how: dict[str, Any] = {"local": known, "gamma": gamma, **seeded, **measuring}
+        how: dict[str, Any] = {"local": known, "gamma": gamma, **options, **measuring}
         return summarize(models[name], points, details=False, **how)
 
     def measure() -> tuple[Comparison, pd.DataFrame, pd.DataFrame]:
@@ -512,7 +512,7 @@ def compare_same_rows(
     tell(progress, 0.0, "measuring the models and searching subgroups")
     with ThreadPoolExecutor(thread_count(None)) as threads:
         found = threads.submit(measure)
-        halves = _halves(pair.first.evaluation, points, **seeded)
+        halves = _halves(pair.first.evaluation, points, **options)
         search = _changed_subgroups(halves, one, two, points, threads, gamma)
     measured, differences, parts = found.result()
     summaries = {name: item.without_row_values() for name, item in measured.summaries.items()}
@@ -541,10 +541,10 @@ def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame
     return joint_intervals(columns, possible)
 
 
-def _halves(rows: Dataset, points: Floats | None, **seeded: Any) -> Halves:
+def _halves(rows: Dataset, points: Floats | None, **options: Any) -> Halves:
     """Halve rows to be searched twice; their neighbours on the map are found once for both."""
     # (What one model predicts tells where that one errs: two models of one law differ there.)
-    halves = halves_of(rows, by_prediction=False, **seeded)
+    halves = halves_of(rows, by_prediction=False, **options)
     if points is not None:
         for half, _ in halves.turns:
             half.neighbours(points)
