@@ -21,9 +21,8 @@ _FRAMES = ("groups", "metadata")
 #: Names with a meaning in the file; metadata columns of such names are renamed.
 _RESERVED = {
     *("probs", "logits", "confidence", "predictions", "labels", "class_names", "sample_weight"),
-    "unit",
     *("features", "feature_names", "groups", "group_names", "inputs", "input_names"),
-    *("images", "split"),
+    *("images", "split", "unit"),
 }
 #: Largest text array: numpy gives every text the room of the longest one.
 _MAX_TEXT_BYTES = 4 * 2**30

@@ -41,7 +41,6 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 #: Key of a schema's metadata for the columns' kinds.
 _KINDS = b"huggingface"
 _END_BYTES = 8
-_Read = Callable[[str], Any]
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -50,15 +49,9 @@ def open_parquet(raw: RawFile) -> Columns:
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
-
-    def first(name: str) -> Any:
-        rows = file.iter_batches(1, columns=[name])
-        return next(rows, pa.table({name: pa.nulls(1)})).column(0)
-
-    def read(name: str) -> Any:
-        return file.read(columns=[name]).column(name)
-
-    return _columns(raw, "Parquet", schema, n_rows, read, first)
+    return _columns(
+        raw, "Parquet", schema, n_rows, lambda name: file.read(columns=[name]).column(name)
+    )
 
 
 def open_feather(raw: RawFile) -> Columns:
@@ -126,7 +119,9 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
     names = first.table.column_names
     tables = [extract.table.select(names) for extract in extracts]
     if any(not table.schema.equals(tables[0].schema) for table in tables):
-        tables = [_without_dictionaries(table) for table in tables]
+        tables = [
+            pa.table([*map(_plain, t.columns)], names, metadata=t.schema.metadata) for t in tables
+        ]
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -135,14 +130,6 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
             f"each column of {files} must hold values of one kind ({short(error).rstrip('.')}). "
             "Save it alike in all files."
         ) from error
-
-
-def _without_dictionaries(table: pa.Table) -> pa.Table:
-    for index, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            values = table.column(index).cast(field.type.value_type)
-            table = table.set_column(index, field.name, values)
-    return table
 
 
 def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[str]) -> None:
@@ -185,20 +172,14 @@ def refusing_arrow(name: str, what: str) -> AbstractContextManager[None]:
 
 
 def _columns(
-    raw: RawFile,
-    what: str,
-    schema: Any,
-    n_rows: int,
-    read: _Read,
-    first: _Read | None = None,
-    **more: Any,
+    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
 ) -> Columns:
     with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
-    def checked(name: str, read: _Read = read, n_rows: int = n_rows) -> Any:
+    def checked(name: str) -> Any:
         with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
@@ -213,16 +194,16 @@ def _columns(
             return columns_of_records(raw, found[0], notes=found[1])
 
     def is_nested(name: str, kind: Any) -> bool:
-        if _kind(kind) != "text":
-            return _is_nested(kind)
-        values = checked(name, first, 1) if first else checked(name)
-        return may_be_nested(values[0].as_py())
+        if _kind(kind) == "text":
+            return may_be_nested(checked(name)[0].as_py())
+        kind = kind.value_type if _is_list(kind) else kind
+        return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
     if nested := [field.name for field in schema if is_nested(field.name, field.type)]:
         cells = pa.table({name: checked(name) for name in nested})
         inner = columns_of_records(raw, cells.to_pylist(maps_as_pydicts="lossy"))
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
-        plain = _columns(raw, what, rest, n_rows, read, first, **more)
+        plain = _columns(raw, what, rest, n_rows, read, **more)
         return plain.joined(inner, inner.names)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
@@ -238,8 +219,9 @@ def _columns(
 
     def load(name: str) -> Any:
         values = checked(name)
-        if name in named:
-            return _named(values, named[name])
+        if name in named and _kind(values.type) != "text":
+            # (Other numbers, such as −1 for unknown, become NaN.)
+            return _series(values).map(dict(enumerate(named[name]))).astype(object)
         if len(shapes[name]) == 4:
             contents = (value["bytes"].as_py() if value.is_valid else None for value in values)
             streams = (None if content is None else io.BytesIO(content) for content in contents)
@@ -267,12 +249,6 @@ def _is_list(kind: Any) -> bool:
     return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
 
 
-def _is_nested(kind: Any) -> bool:
-    """Return whether values have named parts, or are lists of such."""
-    kind = kind.value_type if _is_list(kind) else kind
-    return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
-
-
 def _kind(kind: Any) -> Kind:
     types = pa.types
     if types.is_dictionary(kind):
@@ -289,29 +265,22 @@ def _kind(kind: Any) -> Kind:
     return "text" if is_text else "other"
 
 
-def _without_decimals(values: Any) -> Any:
+def _plain(values: Any) -> Any:
+    """Return values without a dictionary, decimals as floats."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
     return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
 
 
 def _series(values: Any) -> pd.Series[Any]:
-    series: pd.Series[Any] = _without_decimals(values).to_pandas()
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        series = series.astype(series.dtype.categories.dtype)
+    series: pd.Series[Any] = _plain(values).to_pandas()
     series.name = None
     return series
 
 
-def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
-    """Return the names of numbered classes; other numbers, such as −1 for unknown, become NaN."""
-    numbers = _series(values)
-    if not pd.api.types.is_numeric_dtype(numbers):
-        return numbers
-    return numbers.map(dict(enumerate(names))).astype(object)
-
-
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     """Return a list column as a matrix, or None where its lists differ in length."""
-    flat = _without_decimals(pa.compute.list_flatten(values))
+    flat = _plain(pa.compute.list_flatten(values))
     lengths = pa.compute.unique(pa.compute.list_value_length(values))
     if values.null_count or flat.null_count or _is_list(flat.type) or len(lengths) != 1:
         return None

@@ -388,11 +388,8 @@ def _scale(dataset: Dataset) -> str | None:
     """Describe a P(y = 1) that was divided by 100 by mistake."""
     largest = float(dataset.probabilities[:, 1].max())
     share = float(dataset.labels.mean())
-    if (
-        len(dataset) >= _MIN_ROWS
-        and largest <= _MAX_PROBABILITY
-        and share > _MIN_RATIO * max(largest, 1e-12)
-    ):
+    is_small = largest <= _MAX_PROBABILITY and share > _MIN_RATIO * max(largest, 1e-12)
+    if is_small and len(dataset) >= _MIN_ROWS:
         return (
             f"no row has a P({dataset.class_names[1]}) above {largest:.2g}, but {percent(share)} "
             "are of that class. Probably it was divided by 100: multiply it."

@@ -34,6 +34,12 @@ from lore_core.reading.text_tables import MISSING
 MISSING_GROUP = "(missing)"
 #: Deviation of a row's sum from 1 that is worth a note.
 _ROUNDING = 1e-5
+#: Role that is needed, to what its columns hold and what they are usually called.
+_NEEDED = {
+    "label": ("true classes", "label, y, y_true, target"),
+    "prediction": ("predicted classes", "prediction, y_pred, which a confidence needs"),
+    "probabilities": ("probabilities", "p_<class>, probs, logits, or confidence with prediction"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +82,9 @@ class FileRows:
 class MissingRoleError(InputError):
     """A file lacks a column that is needed: what was found, what is missing, and the fix."""
 
-    def __init__(
-        self, columns: Columns, mapping: ColumnMapping, role: str, what: str, usual: str
-    ) -> None:
-        roles = ("label", "prediction", "probabilities")
-        found = [n for of in roles for n in mapping.columns().get(of, ())]
+    def __init__(self, columns: Columns, mapping: ColumnMapping, role: str) -> None:
+        found = [n for of in _NEEDED for n in mapping.columns().get(of, ())]
+        what, usual = _NEEDED[role]
         named = f"found {listed(map(repr, found), 4)}, but " if found else "found "
         super().__init__(
             f"'{columns.file}': {named}no {columns.unit} of {what} ({usual}). It has: "
@@ -93,8 +97,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     label = _check_roles(columns, mapping)
     n = _check_lengths(columns, mapping, label)
     split, weights = splits_in(columns, mapping), weights_of(columns, mapping)
-    training = np.zeros(n, dtype=bool) if split is None else split == "train"
-    weightless = np.zeros(n, dtype=bool) if weights is None else weights == 0
+    training, weightless = np.asarray(split == "train"), np.asarray(weights == 0)
     is_read, dropped = _rows_to_read(columns, mapping, training, weightless)
 
     notes = [*columns.notes, *check_unused_columns(columns, mapping)]
@@ -181,15 +184,11 @@ def _rows_to_read(
 def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
     """Return the label column; InputError if a needed role is open."""
     if not mapping.label:
-        raise MissingRoleError(
-            columns, mapping, "label", "true classes", "label, y, y_true, target"
-        )
+        raise MissingRoleError(columns, mapping, "label")
     if not mapping.probabilities:
-        usual = "p_<class>, probs, logits, or confidence with prediction"
-        raise MissingRoleError(columns, mapping, "probabilities", "probabilities", usual)
+        raise MissingRoleError(columns, mapping, "probabilities")
     if mapping.probability_kind == "confidence" and not mapping.prediction:
-        usual = "prediction, y_pred, which a confidence needs"
-        raise MissingRoleError(columns, mapping, "prediction", "predicted classes", usual)
+        raise MissingRoleError(columns, mapping, "prediction")
     n_columns = sum(map(columns.width, mapping.probabilities))
     is_single = mapping.probability_kind in ("confidence", "positive", "correct")
     if mapping.probability_kind != "logits" and is_single != (n_columns == 1):

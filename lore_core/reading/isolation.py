@@ -174,7 +174,11 @@ def _run(
 ) -> None:
     """Compute and send the answer, in the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_with_parent()
+    # The kernel ends this process with its parent.
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, os.O_ASYNC)
     warnings.simplefilter("ignore")
     gc.freeze()  # collecting would copy the server's pages
     # Threads and memory pools reserve address space, which counts as memory.
@@ -190,14 +194,6 @@ def _run(
             answer = _ANSWER.encode(_error_content(error, raws, limits))
         _ANSWER.save(stream, *answer)
     sender.close()
-
-
-def _end_with_parent() -> None:
-    """Have the kernel end this process with its parent."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, os.O_ASYNC)
 
 
 def _error_content(

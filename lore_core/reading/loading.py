@@ -170,8 +170,7 @@ def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview
     opened = [open_columns(raw, given.table, given.query) for raw in raws]
     files = prediction_files(opened, given) or opened[:1]
     for columns in files:
-        found = suggest(columns, given)
-        if found:
+        if found := suggest(columns, given):
             return overview_of(columns, given, found)
     return overview_of(files[0], given)
 

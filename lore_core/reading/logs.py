@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -36,7 +37,7 @@ _SCORES = {"C": 1, "I": 0}
 _ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
 _ATTACHED = "attachment://"
 #: Members of an archive: one a sample, and those that count them.
-_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
+_SAMPLES, _MEMBER = "samples/", re.compile(r"samples/.*\.json|header\.json|summaries\.json")
 _LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
@@ -151,12 +152,7 @@ def open_eval(raw: RawFile) -> Columns:
         zipfile.ZipFile(stream) as archive,
     ):
         npz.check_entries(stream, archive)
-        parts = [
-            part
-            for part in archive.infolist()
-            if part.filename in _ABOUT
-            or (part.filename.startswith(_SAMPLES) and part.filename.endswith(".json"))
-        ]
+        parts = [part for part in archive.infolist() if _MEMBER.fullmatch(part.filename)]
         check_size(raw.name, sum(part.file_size for part in parts))
         parts.sort(key=lambda part: part.filename)
         contents = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]

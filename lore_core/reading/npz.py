@@ -58,11 +58,12 @@ def open_npz(raw: RawFile) -> Columns:
     are_named = len(numbers) == 2 and named == numbers[1:]
     feature_names = _texts(raw, "feature_names") if are_named else None
     companions = {listing} | ({"feature_names"} if feature_names is not None else set())
-    companions |= {f"{_EXPANDED[array]}_names" for array in _EXPANDED if _is_table(headers, array)}
+    tables = [array for array in _EXPANDED if len(headers.get(array, ((),))[0]) in (1, 2)]
+    companions |= {f"{_EXPANDED[array]}_names" for array in tables}
     #: Column to its array, and its index there if the array holds several.
     columns: dict[str, tuple[str, int | None]] = {}
     for array in headers:
-        names = _column_names(raw, headers, array) if _is_table(headers, array) else ()
+        names = _column_names(raw, headers, array) if array in tables else ()
         for index, name in enumerate(names):
             taken = name in headers or name in columns
             columns[f"{array}.{name}" if taken else name] = (array, index)
@@ -163,10 +164,6 @@ def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
 
 def _texts(raw: RawFile, array: str) -> tuple[str, ...]:
     return tuple(map(str, _vector(raw, array, np.atleast_1d(_read(raw, array)).ravel())))
-
-
-def _is_table(headers: _Headers, array: str) -> bool:
-    return array in _EXPANDED and array in headers and len(headers[array][0]) in (1, 2)
 
 
 def _column_names(raw: RawFile, headers: _Headers, array: str) -> Sequence[str]:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.reading.columns import Columns, label_text
+from lore_core.reading.columns import Columns, columns_of_frame, label_text
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
+from lore_core.reading.raw_file import RawFile
 
 _SAMPLE_CELLS = 1000
 #: Classes after which columns may be called.
@@ -55,7 +56,8 @@ _PREDICTION = _words(
     "predicted_class prediction_label pred_label pred_class predict predicted_labels scored_labels "
     "predictions_label"
 )
-_ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
+#: The last two: an index that pandas saved without a name.
+_ROW_ID = _words("row_id rowid id sample_id example_id index __index_level_0__ unnamed:_0")
 #: Not "weight" alone, which may be in kilograms: see `check_unused_columns`.
 _WEIGHT = [
     f"{what}_weight{s}"
@@ -99,11 +101,10 @@ _LOGIT_FAMILY = re.compile(
 _ASKED_AND_ANSWERED = _words(
     "question questions prompt query instruction answer response completion output generation"
 )
-_NUMBERED_FEATURE = re.compile(
-    r"(?:f|feat|feature|features|emb|embed|embedding|embeddings|x|z|h|hidden|latent|pc|dim)_?\d+",
+_FEATURE_FAMILY = re.compile(
+    r"(?:f|feat|features?|emb|embeddings?)(?:_.+|\d+)|(?:embed|x|z|h|hidden|latent|pc|dim)_?\d+",
     re.IGNORECASE,
 )
-_NAMED_FEATURE = re.compile(r"(?:f|feat|features?|emb|embeddings?)_.+", re.IGNORECASE)
 
 
 class FreeColumns:
@@ -162,10 +163,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         prediction = best if is_class and free.named((*_SCORE, *_CONFIDENCE)) else None
     if prediction and columns.flat(prediction) and not is_share(columns, prediction):
         fill("prediction", prediction)
-    fill(
-        "row_id",
-        free.named(_ROW_ID, nested=True) or ("Unnamed: 0" if "Unnamed: 0" in free.names else None),
-    )
+    fill("row_id", free.named(_ROW_ID, nested=True))
     weight = free.named(_WEIGHT)
     if weight is not None and columns.kinds[weight] in ("whole", "number"):
         fill("weight", weight)
@@ -220,13 +218,11 @@ def with_true_class(columns: Columns) -> Columns:
             continue
         marks = columns.matrix(names)
         if np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) == 1).all():
-            added = {_MARKED: pd.Series(np.array([*family], object)[marks.argmax(axis=1)])}
-            load = added.__getitem__
+            classes = pd.Series(np.array([*family], object)[marks.argmax(axis=1)])
+            added = columns_of_frame(RawFile("", b""), "", classes.to_frame(_MARKED))
             note = f"'{called}' of '{columns.file}' marks the true class by 1."
             return dataclasses.replace(
-                columns.joined(
-                    Columns("", "", {_MARKED: (len(marks),)}, {_MARKED: "text"}, load), [_MARKED]
-                ),
+                columns.joined(added, [_MARKED]),
                 parents={**columns.parents, **dict.fromkeys(names, _MARKED)},
                 notes=(*columns.notes, note),
             )
@@ -345,21 +341,20 @@ def _named_by_labels(
         is_weak = found and are_numbers and (before or after) and set(names) != set(found)
         if not called or "" in names or is_weak:
             continue
-        if _are_shares(free, names):
+        if _are_shares(columns, names):
             return classes, names
         if (before or after) and not found and not are_numbers:
             rest = [n for n in keys if keys[n] not in names]
             fitting = [n for n in rest if n.startswith(before) and n.endswith(after)]
             unseen = {n[len(before) : len(n) - len(after)]: keys[n] for n in fitting}
             every = dict(sorted({**dict(zip(classes, names, strict=True)), **unseen}.items()))
-            if _are_shares(free, (*every.values(),)):
+            if _are_shares(columns, (*every.values(),)):
                 return (*every,), (*every.values(),)
     return None
 
 
-def _are_shares(free: FreeColumns, names: tuple[str, ...]) -> bool:
+def _are_shares(columns: Columns, names: tuple[str, ...]) -> bool:
     """Return whether columns hold numbers from 0 that sum to 1 in each row."""
-    columns = free.columns
     if not all(columns.flat(name) and _mostly_numbers(columns, name) for name in names):
         return False
     shares = columns.matrix(names, np.float64)
@@ -420,7 +415,7 @@ def _features(free: FreeColumns) -> tuple[str, ...]:
         name
         for name in free.names
         if len(free.columns.shapes[name]) == 1
-        and (_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
+        and _FEATURE_FAMILY.fullmatch(name)
         and _mostly_numbers(free.columns, name)
     )
 

@@ -17,13 +17,8 @@ from lore_core.reading.roles import CORRECT_NAMES, FreeColumns, guess, is_share
 
 #: Most suggestions, and columns that are tried for a role.
 _MOST, _TRIED = 4, 8
-_WORDS = {
-    "correct": "the confidence",
-    "confidence": "the confidence",
-    "positive": "P(y = 1)",
-    "logits": "logits",
-    "probabilities": "probabilities",
-}
+#: What single columns of a kind are called in words; others are called as their kind.
+_WORDS = {"correct": "the confidence", "confidence": "the confidence", "positive": "P(y = 1)"}
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ def _changes(
     for kind in PROBABILITY_KINDS if names else ():
         if kind != known.probability_kind:
             other = {"probabilities": names, "probability_kind": kind}
-            yield "probability_kind", f"as {_WORDS[kind]}", names[0], other
+            yield "probability_kind", f"as {_WORDS.get(kind, kind)}", names[0], other
     for role in ("split", "weight", "unit"):
         if name := getattr(known, role) or "":
             yield role, f"without '{name}' as {role}", name, {role: ""}
@@ -138,7 +133,7 @@ def _label_and_probabilities(
                 change = {"label": label, "probabilities": name, "probability_kind": kind}
                 if kind == "confidence" and prediction != name:
                     change["prediction"] = prediction
-                words = f"{name} as {_WORDS[kind]}"
+                words = f"{name} as {_WORDS.get(kind, kind)}"
                 if known.label:
                     yield "probabilities", words, name, change
                 else:

@@ -141,9 +141,8 @@ def _parted(line: bytes, *, has_bars: bool) -> bytes:
         return b""
     if not has_bars:
         return _SPACES.sub(lambda match: match[1] or b"\t", line)
-    return b"\t".join(
-        cell.strip() for cell in line.removeprefix(b"|").removesuffix(b"|").split(b"|")
-    )
+    cells = line.removeprefix(b"|").removesuffix(b"|").split(b"|")
+    return b"\t".join(map(bytes.strip, cells))
 
 
 def _is_rule(line: bytes) -> bool:
@@ -241,45 +240,34 @@ def open_json(raw: RawFile) -> Columns:
     """Open JSON or JSON Lines: records, columns, pandas' other orients, or a log of a tool."""
     with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
         text = stream.read().decode("utf-8-sig")
-    records, class_names, is_one_a_line = _parsed(raw, text)
+    records: Sequence[Mapping[str, Any]]
+    lines, class_names, end = text.splitlines(), list[Any](), list[str]()
+    if _is_one_a_line(lines):
+        rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
+        records = [_record(raw, _json(raw, line, where), where) for where, line in rows]
+        end, _ = _end_of(raw)
+    else:
+        content = _json(raw, text, "the text")
+        if isinstance(content, dict):
+            class_names, content = _class_list(content), _records_of(content)
+        if not isinstance(content, list):
+            raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
+        records = [_record(raw, row, f"record {number}") for number, row in enumerate(content)]
     if len(records) == 1 and {"eval", "samples"} <= set(records[0]):
         return columns_of_inspect(raw, records[0])
     records, notes = rows_of_log(records) or (records, ())
     if _HALF_CHARACTER.search(text):
         with refusing_damage(raw.name, "text of whole characters", UnicodeEncodeError):
             json.dumps(records, ensure_ascii=False).encode()
-    if is_one_a_line:
-        notes = (*notes, *_end_of(raw)[0])
-    return columns_of_records(raw, records, notes=notes, class_names=class_names)
+    names = tuple(map(str, class_names)) or None
+    return columns_of_records(raw, records, notes=(*notes, *end), class_names=names)
 
 
-def _parsed(
-    raw: RawFile, text: str
-) -> tuple[Sequence[Mapping[str, Any]], tuple[str, ...] | None, bool]:
-    """Return the records of a text, or the log it is, class names, and if there is one a line."""
-    lines = text.splitlines()
-    if _is_one_a_line(lines):
-        rows = [(f"line {n}", line) for n, line in enumerate(lines, start=1) if line.strip()]
-        return [_record(raw, _json(raw, line, where), where) for where, line in rows], None, True
-    content, names = _json(raw, text, "the text"), None
-    if isinstance(content, dict):
-        content, names = _without_class_list(content)
-        content = _records_of(content)
-    if not isinstance(content, list):
-        raise InputError(f"'{raw.name}' must hold a list of records, one a line, or columns.")
-    records = [_record(raw, row, f"record {number}") for number, row in enumerate(content)]
-    return records, names, False
-
-
-def _without_class_list(
-    content: Mapping[str, Any],
-) -> tuple[Mapping[str, Any], tuple[str, ...] | None]:
-    """Return whole columns without a shorter list of class names, and that."""
+def _class_list(content: Mapping[str, Any]) -> list[Any]:
+    """Return the list of class names beside whole columns, which are longer; else an empty one."""
     lists = {name: cells for name, cells in content.items() if isinstance(cells, list)}
-    listing = next((lists.pop(name) for name in CLASS_LISTS if name in lists), [])
-    if listing and lists and min(map(len, lists.values())) > len(listing):
-        return {k: v for k, v in content.items() if v is not listing}, tuple(map(str, listing))
-    return content, None
+    listing: list[Any] = next((lists.pop(name) for name in CLASS_LISTS if name in lists), [])
+    return listing if lists and min(map(len, lists.values())) > len(listing) else []
 
 
 def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
@@ -289,6 +277,8 @@ def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
     if {"eval", "samples"} <= set(content):
         return [content]
     lists = {name: cells for name, cells in content.items() if isinstance(cells, list) and cells}
+    class_names = _class_list(content)
+    lists = {name: cells for name, cells in lists.items() if cells is not class_names}
     first: list[Any] = next(iter(lists.values()), [None])
     if len(lists) == 1 and isinstance(first[0], dict) and shares_by_class(first) is None:
         return first  # beside a summary
@@ -312,7 +302,7 @@ def _is_one_a_line(lines: Sequence[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     several = sum(bool(line.strip()) for line in lines) > 1
-    return isinstance(head, dict) and (several or _records_of(_without_class_list(head)[0]) is None)
+    return isinstance(head, dict) and (several or _records_of(head) is None)
 
 
 def _json(raw: RawFile, text: str, where: str) -> Any:
