@@ -17,7 +17,7 @@ from lore_core.metrics import RewardCurve, describe_rewards
 from lore_core.metrics.gains import LossParts
 from lore_core.view.methods import ABOUT_ABSTENTION, abstention_of, group_columns, group_masks
 from pages.shared import compute
-from pages.shared.cells import estimates, in_hundredths, share_column
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, in_session, linked, show_tabs, view_controls
 from pages.shared.header import plain, question
@@ -50,9 +50,9 @@ def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None
 
 def _show_steps(losses: LossParts, who: str) -> None:
     """List what recalibration and what a better model would gain."""
-    steps = retraining_frame(losses)
-    columns = {"Brier score, points": estimates(steps, "brier", Unit("points", HUNDREDTHS, 2))}
-    table = pd.DataFrame(columns, index=steps.index)
+    steps, unit = retraining_frame(losses), Unit("points", HUNDREDTHS, 2)
+    texts = [unit.estimate_text(*row) for row in steps.to_numpy()]
+    table = pd.DataFrame({"Brier score, points": texts}, index=steps.index)
     st.dataframe(table, height="content", key="retraining")
     st.caption(
         f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "

@@ -8,7 +8,7 @@ import streamlit as st
 
 from lore_core.comparison import Summary
 from lore_core.comparison.tables import beyond_chance
-from lore_core.data.number_text import HUNDREDTHS, Unit
+from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
 
 TINTS = {
@@ -37,12 +37,6 @@ def show_tinted(
     """Show a table with the background colours of some columns, row by row."""
     look = text.style.apply(lambda column: tints.get(str(column.name)) or [""] * len(column))
     st.dataframe(look, height="content", column_config=dict(config))
-
-
-def estimates(table: pd.DataFrame, name: str, unit: Unit, *, signed: bool = False) -> list[str]:
-    """Write a column with the 95 % interval from ``<name>_low`` to ``<name>_high``."""
-    rows = table[[name, f"{name}_low", f"{name}_high"]].to_numpy()
-    return [unit.estimate_text(*row, signed=signed) for row in rows]
 
 
 def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
