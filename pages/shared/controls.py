@@ -244,7 +244,11 @@ def cost_controls(left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, f
 
 def target_control(dataset: Dataset) -> str | int:
     """Choose what is being calibrated: the top label, all classes or one."""
-    why_not = _why_no_vector(dataset)
+    why_not = "" if dataset.weights is None else VECTOR_COUNTS_ALIKE
+    if not dataset.complete:
+        why_not = (
+            "These data hold the predicted class's probability only: no whole vector, no other."
+        )
     whole = [] if why_not else [WHOLE_VECTOR]
     choices = [TOP_LABEL, *whole, *(dataset.class_names if dataset.complete else ())]
     chosen = st.selectbox(
@@ -261,13 +265,6 @@ def target_control(dataset: Dataset) -> str | int:
     if chosen in (TOP_LABEL, WHOLE_VECTOR):
         return TOP_LABEL if chosen == TOP_LABEL else ALL_CLASSES
     return choices.index(chosen) - 1 - len(whole)
-
-
-def _why_no_vector(dataset: Dataset) -> str:
-    """Say why every class at once cannot be the target; nothing where it can."""
-    if not dataset.complete:
-        return "These data hold the predicted class's probability only: no whole vector, no other."
-    return "" if dataset.weights is None else VECTOR_COUNTS_ALIKE
 
 
 def say_vector_is_elsewhere() -> None:
