@@ -12,7 +12,6 @@ from lore_core import Dataset, Embedding, InputError
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.data.defaults import ROUND_GAMMAS
-from lore_core.figures.style import Mode
 from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
@@ -160,11 +159,6 @@ def undo() -> None:
     state[_NOTED] = state[_NOTED] | last
     for parameter in _LINKED_PICKS:
         name_in_link(parameter, None)  # else it would be taken from there again
-
-
-def theme_mode() -> Mode:
-    """``"dark"`` or ``"light"``, as the reader's browser shows it."""
-    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
