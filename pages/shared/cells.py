@@ -59,12 +59,6 @@ def count_column(label: str, **more: Any) -> Any:
     return st.column_config.NumberColumn(label, format="localized", **more)
 
 
-def with_interval(name: str, label: str) -> dict[str, Any]:
-    """Show a column of signed differences in points, and those of its 95 % interval's ends."""
-    columns = {name: label, f"{name}_low": "95 % from", f"{name}_high": "to"}
-    return {key: points_column(words, signed=True) for key, words in columns.items()}
-
-
 def show_number(title: str, value: str, delta: str | None = None, about: str = "") -> None:
     """Show a number in a tile, below it in grey what it is held against."""
     look: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "border": True}
