@@ -490,11 +490,11 @@ def compare_same_rows(
         points = points[as_block(pair.first.in_split(EVALUATION))]
     models = {of.name: of.evaluation for of in (pair.first, pair.second)}
     one, two = (rows.target(target) for rows in models.values())
-    seeded: dict[str, Any] = {"target": target, "random_state": random_state}
+    options: dict[str, Any] = {"target": target, "random_state": random_state}
 
     def summary(name: str) -> Summary:
         known = None if errors is None or points is None else errors(name)
-        how: dict[str, Any] = {"local": known, "gamma": gamma, **seeded, **measuring}
+        how: dict[str, Any] = {"local": known, "gamma": gamma, **options, **measuring}
         return summarize(models[name], points, details=False, **how)
 
     def measure() -> tuple[Comparison, pd.DataFrame, pd.DataFrame]:
@@ -509,7 +509,7 @@ def compare_same_rows(
     with ThreadPoolExecutor(thread_count(None)) as threads:
         found = threads.submit(measure)
         # (What one model predicts tells where that one errs: two models of one law differ there.)
-        halves = halves_of(pair.first.evaluation, by_prediction=False, **seeded)
+        halves = halves_of(pair.first.evaluation, by_prediction=False, **options)
         if points is not None:  # neighbours are found once for both searches
             for half, _ in halves.turns:
                 half.neighbours(points)
