@@ -326,7 +326,8 @@ class ModelComparison:
     def _of_subgroups(self) -> str:
         worse, better = self.of_kind("new", "worse"), self.of_kind("fixed", "better")
         texts = [
-            _listed(f"{what} in", found)
+            f"{what} in {counted(len(found), 'subgroup')}{', such as' if found[1:] else ':'} "
+            f"{found[0].words}."
             for what, found in (("Worse", worse), ("Better", better))
             if found
         ]
@@ -413,11 +414,6 @@ def _growth(change: Sequence[float], both: Sequence[float]) -> tuple[float, floa
     sizes = [np.sign(d * s) * min(abs(d), abs(s)) for d in change for s in both]
     corners = [size for k, size in enumerate(sizes) if k // 3 and k % 3]
     return float(sizes[0]), float(min(corners)), float(max(corners))
-
-
-def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
-    one = ", such as" if len(found) > 1 else ":"
-    return f"{start} {counted(len(found), 'subgroup')}{one} {found[0].words}."
 
 
 def compare_models(
@@ -512,7 +508,11 @@ def compare_same_rows(
     tell(progress, 0.0, "measuring the models and searching subgroups")
     with ThreadPoolExecutor(thread_count(None)) as threads:
         found = threads.submit(measure)
-        halves = _halves(pair.first.evaluation, points, **options)
+        # (What one model predicts tells where that one errs: two models of one law differ there.)
+        halves = halves_of(pair.first.evaluation, by_prediction=False, **options)
+        if points is not None:  # neighbours are found once for both searches
+            for half, _ in halves.turns:
+                half.neighbours(points)
         search = _changed_subgroups(halves, one, two, points, threads, gamma)
     measured, differences, parts = found.result()
     summaries = {name: item.without_row_values() for name, item in measured.summaries.items()}
@@ -539,16 +539,6 @@ def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame
                 of_class, by_blocks(of_class, first), second, weights=one.weights, units=one.units
             )
     return joint_intervals(columns, possible)
-
-
-def _halves(rows: Dataset, points: Floats | None, **options: Any) -> Halves:
-    """Halve rows to be searched twice; their neighbours on the map are found once for both."""
-    # (What one model predicts tells where that one errs: two models of one law differ there.)
-    halves = halves_of(rows, by_prediction=False, **options)
-    if points is not None:
-        for half, _ in halves.turns:
-            half.neighbours(points)
-    return halves
 
 
 def _changed_subgroups(
