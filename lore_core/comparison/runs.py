@@ -28,8 +28,8 @@ from lore_core.recalibration import Recalibrator, standard_recalibrators
 _PCA_DIMENSIONS = 20
 #: Runs for each worker between two progress reports.
 _RUNS_A_WORKER = 2
-#: Attribute of a run's table: by method, what `unclipped_nll` found.
-_CLIPS = "unclipped_nll"
+#: By method, what `unclipped_nll` found.
+Clips = dict[str, tuple[int, float]]
 
 
 def compare_runs(
@@ -87,30 +87,25 @@ def compare_runs(
     }
     how = {"gamma": gamma, "n_bins": n_bins, "binning": binning, "min_group_size": min_group_size}
     one = partial(_one_run, list(recalibrators), maps, by, how)
-    tables = _in_parallel(one, datasets, n_jobs, progress)
-    labelled = [table.assign(run=name) for name, table in zip(names, tables, strict=True)]
-    frame = pd.concat(labelled, ignore_index=True)
-    clips = {
-        name: [table.attrs[_CLIPS][name] for table in tables] for name in tables[0].attrs[_CLIPS]
-    }
-    unclipped = {
-        name: (sum(n for n, _ in found), float(np.mean([nll for _, nll in found])))
-        for name, found in clips.items()
-    }
-    ordered = frame[["run", *frame.columns.drop("run")]]
-    return RunsComparison(ordered, pd.DataFrame(rows), unclipped)
+    tables, clips = zip(*_in_parallel(one, datasets, n_jobs, progress), strict=True)
+    frame = pd.concat(tables, keys=names, names=["run"]).reset_index("run")
+    unclipped = {}
+    for name in clips[0]:
+        n_clipped, nll = zip(*(found[name] for found in clips), strict=True)
+        unclipped[name] = sum(n_clipped), float(np.mean(nll))
+    return RunsComparison(frame.reset_index(drop=True), pd.DataFrame(rows), unclipped)
 
 
 def _in_parallel(
-    one: Callable[[Dataset], pd.DataFrame],
+    one: Callable[[Dataset], tuple[pd.DataFrame, Clips]],
     datasets: Sequence[Dataset],
     n_jobs: int | None,
     progress: Progress | None,
-) -> list[pd.DataFrame]:
+) -> list[tuple[pd.DataFrame, Clips]]:
     # One worker a processor unless the caller or a parallel_config says otherwise.
     if n_jobs is None and joblib.parallel.get_active_backend()[1] in (None, 1):
         n_jobs = -1
-    found: list[pd.DataFrame] = []
+    found: list[tuple[pd.DataFrame, Clips]] = []
     with joblib.Parallel(n_jobs=n_jobs) as pool:
         step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
         for start in range(0, len(datasets), step):
@@ -137,8 +132,8 @@ def _one_run(
     by: list[str],
     options: Mapping[str, Any],
     dataset: Dataset,
-) -> pd.DataFrame:
-    """Return the metrics of each method on one run, with what :func:`unclipped_nll` found."""
+) -> tuple[pd.DataFrame, Clips]:
+    """Return the metrics of each method on one run, and what :func:`unclipped_nll` found."""
     calibration, evaluation = dataset.calibration, dataset.evaluation
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
@@ -156,9 +151,8 @@ def _one_run(
         groups=groups[by] if by and groups is not None else None,
         **options,
     )
-    table = result.table.rename_axis("method").reset_index()
-    table.attrs[_CLIPS] = {name: item.unclipped_nll for name, item in result.summaries.items()}
-    return table
+    clips = {name: item.unclipped_nll for name, item in result.summaries.items()}
+    return result.table.rename_axis("method").reset_index(), clips
 
 
 def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:

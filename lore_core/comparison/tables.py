@@ -100,19 +100,14 @@ def check_subgroups(subgroups: pd.DataFrame, limit: float) -> pd.DataFrame:
 
 def check_growth(found: ModelComparison, limit: float) -> pd.DataFrame:
     """Check by how much a second model's mean gap and a subgroup's grew against a limit."""
-    none = ((np.nan,) * 3, "")
-    grown = [(item.growth, item.rows_in_words) for item in found.of_kind("new", "worse")]
-    worst = max(grown, key=lambda item: item[0][1], default=none)
-    rows = [
-        (
-            name,
-            limit,
-            *of,
-            _result(1.0, *of[:2], limit) if where or name == GROWTH else "met",
-            where,
-        )
-        for name, (of, where) in ((GROWTH, (found.growth, "")), (SUBGROUP_GROWTH, worst))
-    ]
+    of, low, high = found.growth
+    rows = [(GROWTH, limit, of, low, high, _result(1.0, of, low, limit), "")]
+    if grown := found.of_kind("new", "worse"):
+        worst = max(grown, key=lambda item: item.growth[1])
+        result, where = _result(1.0, *worst.growth[:2], limit), worst.rows_in_words
+        rows.append((SUBGROUP_GROWTH, limit, *worst.growth, result, where))
+    else:
+        rows.append((SUBGROUP_GROWTH, limit, np.nan, np.nan, np.nan, "met", ""))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 

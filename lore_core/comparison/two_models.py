@@ -326,7 +326,8 @@ class ModelComparison:
     def _of_subgroups(self) -> str:
         worse, better = self.of_kind("new", "worse"), self.of_kind("fixed", "better")
         texts = [
-            _listed(f"{what} in", found)
+            f"{what} in {counted(len(found), 'subgroup')}{', such as' if found[1:] else ':'} "
+            f"{found[0].words}."
             for what, found in (("Worse", worse), ("Better", better))
             if found
         ]
@@ -415,11 +416,6 @@ def _growth(change: Sequence[float], both: Sequence[float]) -> tuple[float, floa
     return float(sizes[0]), float(min(corners)), float(max(corners))
 
 
-def _listed(start: str, found: Sequence[ChangedSubgroup]) -> str:
-    one = ", such as" if len(found) > 1 else ":"
-    return f"{start} {counted(len(found), 'subgroup')}{one} {found[0].words}."
-
-
 def compare_models(
     first: Dataset,
     second: Dataset,
@@ -494,11 +490,11 @@ def compare_same_rows(
         points = points[as_block(pair.first.in_split(EVALUATION))]
     models = {of.name: of.evaluation for of in (pair.first, pair.second)}
     one, two = (rows.target(target) for rows in models.values())
-    seeded: dict[str, Any] = {"target": target, "random_state": random_state}
+    options: dict[str, Any] = {"target": target, "random_state": random_state}
 
     def summary(name: str) -> Summary:
         known = None if errors is None or points is None else errors(name)
-        how: dict[str, Any] = {"local": known, "gamma": gamma, **seeded, **measuring}
+        how: dict[str, Any] = {"local": known, "gamma": gamma, **options, **measuring}
         return summarize(models[name], points, details=False, **how)
 
     def measure() -> tuple[Comparison, pd.DataFrame, pd.DataFrame]:
@@ -512,7 +508,11 @@ def compare_same_rows(
     tell(progress, 0.0, "measuring the models and searching subgroups")
     with ThreadPoolExecutor(thread_count(None)) as threads:
         found = threads.submit(measure)
-        halves = _halves(pair.first.evaluation, points, **seeded)
+        # (What one model predicts tells where that one errs: two models of one law differ there.)
+        halves = halves_of(pair.first.evaluation, by_prediction=False, **options)
+        if points is not None:  # neighbours are found once for both searches
+            for half, _ in halves.turns:
+                half.neighbours(points)
         search = _changed_subgroups(halves, one, two, points, threads, gamma)
     measured, differences, parts = found.result()
     summaries = {name: item.without_row_values() for name, item in measured.summaries.items()}
@@ -539,16 +539,6 @@ def _differences(measured: Comparison, one: Target, two: Target) -> pd.DataFrame
                 of_class, by_blocks(of_class, first), second, weights=one.weights, units=one.units
             )
     return joint_intervals(columns, possible)
-
-
-def _halves(rows: Dataset, points: Floats | None, **seeded: Any) -> Halves:
-    """Halve rows to be searched twice; their neighbours on the map are found once for both."""
-    # (What one model predicts tells where that one errs: two models of one law differ there.)
-    halves = halves_of(rows, by_prediction=False, **seeded)
-    if points is not None:
-        for half, _ in halves.turns:
-            half.neighbours(points)
-    return halves
 
 
 def _changed_subgroups(

@@ -143,11 +143,8 @@ def set_means(
     design = np.ones(size)
     if units is not None:
         design = design_effects(c - a, codes, size, weights, units)
-        worth = worth / design
-    per_mass: Floats | float = 1.0
-    if weights is not None or units is not None:
-        per_mass = worth / np.where(mass > 0, mass, 1.0)
-    low, high = wilson_interval(right * per_mass, worth)
+    worth = worth / design
+    low, high = wilson_interval(right * (worth / np.where(mass > 0, mass, 1.0)), worth)
     with np.errstate(invalid="ignore"):
         return SetMeans(rows, sure / mass, right / mass, low, high, mass, worth, design)
 

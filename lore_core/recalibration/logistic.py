@@ -201,8 +201,8 @@ def _ends_of_top(probabilities: Floats, predicted: Ints) -> Floats:
     return np.column_stack([own, -other, np.ones(len(own))])
 
 
-class Regression(TypedDict):
-    """What gives the log-odds of the confidence."""
+class State(TypedDict):
+    """What logistic recalibration fits."""
 
     slope: float  #: of the log-odds
     #: Each less its centre and divided by its scale
@@ -217,11 +217,6 @@ class Regression(TypedDict):
     ]
     of_class: Annotated[Floats, Values(("K",)), "what is added where a class is predicted"]
     strength: Annotated[float, STRENGTH]  #: the penalty that was chosen
-
-
-class State(Regression):
-    """What logistic recalibration fits."""
-
     other_classes: Annotated[dict[str, float], OtherClasses]
 
 
@@ -262,9 +257,31 @@ class LogisticRecalibration(Recalibrator):
 
     def _fit_on(self, calibration: Dataset, *_: object) -> State:
         features = feature_table(calibration, self.label)
-        strength = None if self.strength is None else float(self.strength)
+        weights = as_weights(calibration.weights)
+        centre, scale = features.mean(axis=0), features.std(axis=0)
+        scale[~(scale > 0)] = 1.0
+        odds = top_log_odds(calibration.probabilities, calibration.predictions)
+        unit = float(np.sqrt(np.mean(odds**2))) or 1.0
+        inputs = np.column_stack([odds / unit, np.ones(len(odds)), (features - centre) / scale])
+        start = np.zeros(inputs.shape[1] + calibration.n_classes)
+        pull = np.ones(len(start))
+        pull[:2] = 0.0
+        targets = smoothed_targets(calibration.outcome, weights)
+        problem = LogisticProblem(inputs, targets, weights, start, pull, calibration.predictions)
+        if self.strength is None:
+            fold = random_folds(calibration.units, len(odds), _FOLDS)
+            strength = _STRENGTHS[best_candidate(problem, start, _STRENGTHS, fold, 1e-6)]
+        else:
+            strength = float(self.strength)
+        found = problem.fit(start, strength, tolerance=1e-10)
+        slope, shift, of_features, of_class = np.split(found, [1, 2, inputs.shape[1]])
         return {
-            **fitted_regression(calibration, features, strength),
+            "slope": float(slope[0]) / unit,
+            "weights": of_features,
+            "centre": centre,
+            "scale": scale,
+            "of_class": shift + of_class,
+            "strength": strength,
             "other_classes": dataclasses.asdict(OtherClasses.fit(calibration)),
         }
 
@@ -272,46 +289,11 @@ class LogisticRecalibration(Recalibrator):
     def apply(state: State, rows: Rows) -> Rows:
         """Replace confidences by the regression's."""
         features = feature_table(rows, LogisticRecalibration.label, len(state["weights"]))
-        confidence = expit(regression_log_odds(state, rows, features))
+        odds = state["slope"] * top_log_odds(rows.probabilities, rows.predicted)
+        centre, scale, weights = state["centre"], state["scale"], state["weights"]
+        odds += by_blocks(lambda some: (some - centre) / scale @ weights, features)
+        confidence = expit(odds + state["of_class"][rows.predicted])
         return OtherClasses(**state["other_classes"]).complete(rows, confidence)
-
-
-def fitted_regression(
-    calibration: Dataset, features: Floats, strength: float | None = None
-) -> Regression:
-    """Fit the regression alone; without a strength one is chosen by cross-validation."""
-    weights = as_weights(calibration.weights)
-    centre, scale = features.mean(axis=0), features.std(axis=0)
-    scale[~(scale > 0)] = 1.0
-    odds = top_log_odds(calibration.probabilities, calibration.predictions)
-    unit = float(np.sqrt(np.mean(odds**2))) or 1.0
-    inputs = np.column_stack([odds / unit, np.ones(len(odds)), (features - centre) / scale])
-    start = np.zeros(inputs.shape[1] + calibration.n_classes)
-    pull = np.ones(len(start))
-    pull[:2] = 0.0
-    targets = smoothed_targets(calibration.outcome, weights)
-    problem = LogisticProblem(inputs, targets, weights, start, pull, calibration.predictions)
-    if strength is None:
-        fold = random_folds(calibration.units, len(odds), _FOLDS)
-        strength = _STRENGTHS[best_candidate(problem, start, _STRENGTHS, fold, 1e-6)]
-    found = problem.fit(start, strength, tolerance=1e-10)
-    slope, shift, of_features, of_class = np.split(found, [1, 2, inputs.shape[1]])
-    return {
-        "slope": float(slope[0]) / unit,
-        "weights": of_features,
-        "centre": centre,
-        "scale": scale,
-        "of_class": shift + of_class,
-        "strength": strength,
-    }
-
-
-def regression_log_odds(state: Regression, rows: Rows, features: Floats) -> Floats:
-    """Return the log-odds that the regression gives each row, shape (n,)."""
-    odds = state["slope"] * top_log_odds(rows.probabilities, rows.predicted)
-    centre, scale, weights = state["centre"], state["scale"], state["weights"]
-    odds += by_blocks(lambda some: (some - centre) / scale @ weights, features)
-    return np.asarray(odds + state["of_class"][rows.predicted])
 
 
 @dataclass(frozen=True)

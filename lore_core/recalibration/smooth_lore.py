@@ -192,8 +192,8 @@ class SmoothLoRe(Recalibrator):
         first, more, changed, starts = tuning.fitted_bases(calibration, part_of(progress, 0.0, 0.5))
         ways = tuning.ways_to_part(changed, self.n_bins)
         if len(maps) > 1:
-            kept = tuning.useful_maps(list(maps.values()), changed, starts, ways, gammas)
-            maps = {name: maps[name] for m, name in enumerate(maps) if m in kept}
+            useful = tuning.useful_maps(list(maps.values()), changed, starts, ways, gammas)
+            maps = {name: maps[name] for m, name in enumerate(maps) if m in useful}
         chosen = np.arange(len(calibration))
         if len(chosen) > self.max_rows:
             chosen = np.sort(np.random.default_rng(0).choice(chosen, self.max_rows, replace=False))

@@ -110,20 +110,16 @@ def _who(method: Recalibrator) -> str:
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
     state = method.state()
     yield Held(f"{inside}{method.numbers_in_words}")
-    listed: list[NDArray[Any]] = []
+    listed: list[object] = []
     for name, array in _arrays(state):
         # (Empty ones of a shape are listed once.)
-        if not any(_is_same(array, other) for other in listed):
-            listed.append(array)
+        shape = (array.dtype, array.shape) if array.size == 0 else id(array)
+        if shape not in listed:
+            listed.append(shape)
             what, single = _disclosed(name, array, state, method)
             yield Held(f"{inside}{what}", array.shape, array.nbytes, single)
     for part in method.parts(state):
         yield from _of_method(part, f"{inside}{part.label}, a part of it: ")
-
-
-def _is_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    alike = (one.dtype, one.shape) == (other.dtype, other.shape)
-    return one is other or (one.size == 0 and alike)
 
 
 def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:

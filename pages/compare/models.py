@@ -11,10 +11,11 @@ from pages.shared.controls import PATH, UPLOAD, in_session, source_control, uplo
 from pages.shared.files import named_path, states_of
 from pages.shared.header import show_error
 from pages.shared.session import (
+    RETRAINED,
     add_other,
-    add_retrained_demo,
     as_loaded,
     current,
+    demo_data,
     join_names,
     others,
 )
@@ -32,7 +33,7 @@ def add_model() -> None:
     if current().source == DEMO and current().demo == "digits":
         label = "The demo's network, trained on turned digits, too"
         if st.button(label, icon=":material/draw:", type="primary"):
-            add_retrained_demo()
+            add_other(demo_data(RETRAINED))
             st.switch_page(_PAGE)
     kind = source_control("From", "other_source", (UPLOAD, PATH))
     files: list[Any] = []

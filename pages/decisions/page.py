@@ -14,10 +14,9 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import HUNDREDTHS, Unit, rows_words
 from lore_core.figures import reward_figure, risk_figure
 from lore_core.metrics import RewardCurve, describe_rewards
-from lore_core.metrics.gains import LossParts
 from lore_core.view.methods import ABOUT_ABSTENTION, abstention_of, group_columns, group_masks
 from pages.shared import compute
-from pages.shared.cells import estimates, in_hundredths, share_column
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, in_session, linked, show_tabs, view_controls
 from pages.shared.header import plain, question
@@ -45,19 +44,6 @@ def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None
     st.caption(
         f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
         "exaggerates its gain a little."
-    )
-
-
-def _show_steps(losses: LossParts, who: str) -> None:
-    """List what recalibration and what a better model would gain."""
-    steps = retraining_frame(losses)
-    columns = {"Brier score, points": estimates(steps, "brier", Unit("points", HUNDREDTHS, 2))}
-    table = pd.DataFrame(columns, index=steps.index)
-    st.dataframe(table, height="content", key="retraining")
-    st.caption(
-        f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
-        "what recalibrating could remove, and what class and features would remove beyond that, at "
-        "least."
     )
 
 
@@ -131,12 +117,22 @@ with picture:
 
 
 def _steps() -> None:
-    if by == _SUBGROUP and losses is not None:
-        st.caption("Bounds on held-out rows of the subgroup.")
-    elif losses is None:
+    """List what recalibration and what a better model would gain."""
+    if losses is None:
         st.caption("The rows are too few to estimate it.")
-    else:
-        _show_steps(losses, who)
+        return
+    if by == _SUBGROUP:
+        st.caption("Bounds on held-out rows of the subgroup.")
+        return
+    steps, unit = retraining_frame(losses), Unit("points", HUNDREDTHS, 2)
+    texts = [unit.estimate_text(*row) for row in steps.to_numpy()]
+    table = pd.DataFrame({"Brier score, points": texts}, index=steps.index)
+    st.dataframe(table, height="content", key="retraining")
+    st.caption(
+        f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
+        "what recalibrating could remove, and what class and features would remove beyond that, at "
+        "least."
+    )
 
 
 def _abstain() -> None:

@@ -15,7 +15,7 @@ from lore_core.view import View
 from lore_core.view.methods import drawn_first, group_columns, group_names
 from lore_core.view.where import recalibrated_reliability_of
 from pages.shared import compute
-from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
+from pages.shared.cells import count_column, in_hundredths, points_column
 from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import in_session, linked, map_control, one_of, show_tabs, view_controls
 from pages.shared.header import conclude, plain, question
@@ -63,7 +63,9 @@ def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     columns = {
         "furthest_group": "worst group",
         "furthest_rows": rows,
-        **with_interval("gap", "its gap, points"),
+        "gap": points_column("its gap, points", signed=True),
+        "gap_low": points_column("95 % from", signed=True),
+        "gap_high": points_column("to", signed=True),
         "cell_gap": points_column(WORST_CELL.heading, signed=True),
         "cell": "the cell",
         "cell_rows": rows,

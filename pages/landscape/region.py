@@ -16,7 +16,7 @@ from lore_core import (
     region_report,
     reliability_table,
 )
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Mask
 from lore_core.data.number_text import decimal, p_words, unbroken
 from lore_core.figures import reliability_figure
 from lore_core.figures.pictures.picture import truncate
@@ -200,22 +200,18 @@ def marked_rows(scene: Scene, chosen: Chosen | None, words: str) -> Marked | Non
     """Return what is looked at: a subgroup, else what was drawn or asked for in words."""
     if chosen is not None:
         return Marked(chosen.mask & scene.rows, truncate(chosen.title, _MAX_LETTERS))
-    region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
+    region = drawn_region(scene.axes, scene.on)
     if region or words:
-        rows = _asked_of(dataset, region or words, scene.points) & scene.rows
-        return Marked(rows, "selected rows" if region else f"“{words}”", is_drawn=bool(region))
+        name = "selected rows" if region else f"“{words}”"
+        return Marked(asked_rows(scene, region or words), name, is_drawn=bool(region))
     return None
 
 
 def asked_rows(scene: Scene, asked: Selection | str) -> Mask:
     """Return which of the evaluation rows shown are asked for."""
-    return _asked_of(scene.view.evaluation, asked, scene.points) & scene.rows
-
-
-def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
     if isinstance(asked, str):
-        return np.asarray(compute.matching_rows(dataset, asked))
-    return asked.contains(points.astype(np.float32))  # as the browser has them
+        return np.asarray(compute.matching_rows(scene.view.evaluation, asked)) & scene.rows
+    return asked.contains(scene.points.astype(np.float32)) & scene.rows  # as the browser has them
 
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:

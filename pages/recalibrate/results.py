@@ -197,19 +197,9 @@ def metrics_table(
     found = {name: f.reindex(result.table.index) for name, f in result.differences.items()}
     ends = {name: (item["low"], item["high"]) for name, item in found.items()}
     cells.show_methods(text, metrics, ends, explained=True)
-    notes = _notes(result, metrics, measured_on, pending=pending)
-    if grouping is not None and catalogue.WORST_CELL.name in result.table:
-        notes.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
-    notes += [plain(about_predictions(result.most_probable)), plain(result.note_on_nll)]
-    st.caption(unbroken(" ".join(notes)))
-
-
-def _notes(
-    result: Comparison, metrics: list[Metric], measured_on: str, *, pending: bool
-) -> list[str]:
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
     paired = ", ".join(item.words for item in result.paired if item in metrics)
-    text = [
+    notes = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
         f"(paired, all methods taken together); amber: worse. Only {paired} are tested so, which "
         "are means of rows: of the other metrics no interval of a difference can be relied on. "
@@ -217,18 +207,21 @@ def _notes(
     ]
     without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
     if without and pending:
-        text.append(f"Not simulated yet: the intervals of {', '.join(without)}.")
+        notes.append(f"Not simulated yet: the intervals of {', '.join(without)}.")
     elif without:
         on = f" on {measured_on}" if measured_on else ""
-        text.append(
+        notes.append(
             f"Without one: {', '.join(without)}; simulating {n:,} rows{on} would take too long "
             "to wait for."
         )
-    text.append(
+    notes.append(
         "The paper's unfiltered maxima, MLCE and group-wise MCE, rest on single rows and cells: "
         "they are in the CSV."
     )
-    return text
+    if grouping is not None and catalogue.WORST_CELL.name in result.table:
+        notes.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
+    notes += [plain(about_predictions(result.most_probable)), plain(result.note_on_nll)]
+    st.caption(unbroken(" ".join(notes)))
 
 
 def subgroups_table(result: Comparison, found: Sequence[Subgroup]) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from lore_core.comparison import Summary
 from lore_core.comparison.tables import beyond_chance
-from lore_core.data.number_text import HUNDREDTHS, Unit
+from lore_core.data.number_text import HUNDREDTHS
 from lore_core.metrics.metric import Metric
 
 TINTS = {
@@ -39,12 +39,6 @@ def show_tinted(
     st.dataframe(look, height="content", column_config=dict(config))
 
 
-def estimates(table: pd.DataFrame, name: str, unit: Unit, *, signed: bool = False) -> list[str]:
-    """Write a column with the 95 % interval from ``<name>_low`` to ``<name>_high``."""
-    rows = table[[name, f"{name}_low", f"{name}_high"]].to_numpy()
-    return [unit.estimate_text(*row, signed=signed) for row in rows]
-
-
 def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """Return a table with shares as :func:`share_column` and :func:`points_column` show them."""
     return table.assign(**{name: table[name] * HUNDREDTHS for name in columns})
@@ -63,12 +57,6 @@ def points_column(label: str, *, signed: bool = False, **more: Any) -> Any:
 def count_column(label: str, **more: Any) -> Any:
     """Show a column of counts."""
     return st.column_config.NumberColumn(label, format="localized", **more)
-
-
-def with_interval(name: str, label: str) -> dict[str, Any]:
-    """Show a column of signed differences in points, and those of its 95 % interval's ends."""
-    columns = {name: label, f"{name}_low": "95 % from", f"{name}_high": "to"}
-    return {key: points_column(words, signed=True) for key, words in columns.items()}
 
 
 def show_number(title: str, value: str, delta: str | None = None, about: str = "") -> None:

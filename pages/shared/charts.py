@@ -38,12 +38,7 @@ def show_chart(
 
 
 def chart_line(
-    chart: Chart,
-    key: str,
-    *,
-    narrow: bool = False,
-    caption: str = "",
-    as_seen: Callable[[], Chart] | None = None,
+    chart: Chart, key: str, *, as_seen: Callable[[], Chart], narrow: bool = False, caption: str = ""
 ) -> None:
     """Say how to read a chart, or ``caption``; offer its exports, ``as_seen`` on the screen."""
     row = st.container(
@@ -59,8 +54,7 @@ def chart_line(
             on_change="rerun",
         ) as exports:
             if exports.open:
-                made = as_seen or (lambda: chart)
-                _exports(chart.name, lambda: replace(made(), mode="light"), key)
+                _exports(chart.name, lambda: replace(as_seen(), mode="light"), key)
 
 
 def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:

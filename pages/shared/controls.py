@@ -12,7 +12,6 @@ from lore_core import Dataset, Embedding, InputError
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.data.defaults import ROUND_GAMMAS
-from lore_core.figures.style import Mode
 from lore_core.metrics import ReliabilityTable
 from lore_core.metrics.catalogue import CURVES, MIN_BIN_ROWS
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
@@ -162,11 +161,6 @@ def undo() -> None:
         name_in_link(parameter, None)  # else it would be taken from there again
 
 
-def theme_mode() -> Mode:
-    """``"dark"`` or ``"light"``, as the reader's browser shows it."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
     """Return the wanted map, or offer to make it and return one that is made on the spot."""
     embedding = maps.find_map(dataset, wanted)
@@ -244,7 +238,11 @@ def cost_controls(left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, f
 
 def target_control(dataset: Dataset) -> str | int:
     """Choose what is being calibrated: the top label, all classes or one."""
-    why_not = _why_no_vector(dataset)
+    why_not = "" if dataset.weights is None else VECTOR_COUNTS_ALIKE
+    if not dataset.complete:
+        why_not = (
+            "These data hold the predicted class's probability only: no whole vector, no other."
+        )
     whole = [] if why_not else [WHOLE_VECTOR]
     choices = [TOP_LABEL, *whole, *(dataset.class_names if dataset.complete else ())]
     chosen = st.selectbox(
@@ -261,13 +259,6 @@ def target_control(dataset: Dataset) -> str | int:
     if chosen in (TOP_LABEL, WHOLE_VECTOR):
         return TOP_LABEL if chosen == TOP_LABEL else ALL_CLASSES
     return choices.index(chosen) - 1 - len(whole)
-
-
-def _why_no_vector(dataset: Dataset) -> str:
-    """Say why every class at once cannot be the target; nothing where it can."""
-    if not dataset.complete:
-        return "These data hold the predicted class's probability only: no whole vector, no other."
-    return "" if dataset.weights is None else VECTOR_COUNTS_ALIKE
 
 
 def say_vector_is_elsewhere() -> None:

@@ -22,7 +22,6 @@ from lore_core.figures.chart import Seen
 from lore_core.figures.export import IN_SPACE, plot_config, plotly_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.view import View
-from pages.shared.controls import theme_mode
 from pages.shared.requests import offer, offer_script
 from pages.shared.session import name_in_link
 
@@ -162,7 +161,7 @@ def live_chart(
 
     ``on_pick`` is given the number of the bar that is clicked.
     """
-    chart = replace(chart, mode=theme_mode())
+    chart = replace(chart, mode="dark" if st.context.theme.type == "dark" else "light")
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))
     shown.chart = chart

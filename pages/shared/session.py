@@ -160,7 +160,8 @@ def as_loaded(
 
 
 @st.cache_resource(max_entries=4, show_spinner="Training the demo's classifier …")
-def _demo(name: str) -> Loaded:
+def demo_data(name: str) -> Loaded:
+    """Return one of the built-in demos."""
     makers: dict[str, Callable[[], Dataset]] = {
         "digits": demo.digits,
         RETRAINED: lambda: demo.digits(retrained=True),
@@ -172,7 +173,7 @@ def _demo(name: str) -> Loaded:
 
 def load_demo(name: str = "digits") -> None:
     """Make one of the built-in demos the current data."""
-    adopt(_demo(name))
+    adopt(demo_data(name))
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
@@ -198,7 +199,7 @@ def others() -> list[Loaded]:
     known: list[Loaded] | None = st.session_state.get(_OTHERS)
     if known is None:
         named, paths = st.query_params.get_all(_AGAINST), tuple(arguments().against)
-        found = (_demo(key) if key in _STORIES else store().loaded.get(key) for key in named)
+        found = (demo_data(key) if key in _STORIES else store().loaded.get(key) for key in named)
         known = [loaded for loaded in found if loaded is not None]
         if not known and paths:
             known = [_read_other(paths, states_of(map(Path, paths)))]
@@ -213,11 +214,6 @@ def add_other(loaded: Loaded) -> None:
     """Add a model to compare with, in place of the same one; it comes first."""
     store().loaded.put(loaded.key, loaded)
     st.session_state[_OTHERS] = [loaded, *(one for one in others() if one.key != loaded.key)]
-
-
-def add_retrained_demo() -> None:
-    """Add the demo's second model."""
-    add_other(_demo(RETRAINED))
 
 
 def ensure_loaded() -> bool:

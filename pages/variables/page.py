@@ -125,17 +125,12 @@ if tells_the_truth:
         "looks wrong: do not judge by it.",
         icon=":material/warning:",
     )
-confidence, accuracy = (
-    float(np.average(values, weights=view.target_rows.weights))
-    for values in (view.target_rows.confidence, view.target_rows.outcome)
-)
+scored = view.target_rows
+overall = float(np.average(scored.confidence - scored.outcome, weights=scored.weights))
 big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
-        variable_figure(
-            table, name=name, rows=view.rows, curve=curve, overall=confidence - accuracy
-        ),
-        "along",
+        variable_figure(table, name=name, rows=view.rows, curve=curve, overall=overall), "along"
     )
 with side:
     if ranking.empty:
