@@ -264,7 +264,7 @@ def open_json(raw: RawFile) -> Columns:
 
 
 def _class_list(content: Mapping[str, Any]) -> list[Any]:
-    """Return the list of class names beside whole columns, which are longer; else an empty one."""
+    """Return the list of class names where whole columns are longer; else an empty one."""
     lists = {name: cells for name, cells in content.items() if isinstance(cells, list)}
     listing: list[Any] = next((lists.pop(name) for name in CLASS_LISTS if name in lists), [])
     return listing if lists and min(map(len, lists.values())) > len(listing) else []

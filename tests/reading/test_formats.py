@@ -137,6 +137,14 @@ def test_categories_nullable_numbers_and_dates_of_parquet(tmp_path, table):
     assert any("'tags'" in note for note in reading.report.notes)
 
 
+def test_categories_as_polars_writes_them():
+    names = pa.array(["cat", "dog"]).cast(pa.string_view())
+    label = pa.DictionaryArray.from_arrays([0, 1] * 10, names)
+    found = load(pa.table({"label": label, "p_cat": [0.9, 0.2] * 10, "p_dog": [0.1, 0.8] * 10}))
+    assert found.class_names == ("cat", "dog")
+    assert found.labels.tolist() == [0, 1] * 10
+
+
 @pytest.mark.parametrize("name", ["runs.ods", "runs.pkl"])
 def test_unknown_suffix_lists_what_can_be_read(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04")
