@@ -39,11 +39,14 @@ if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
 #: Candidates of less weight than this share of the largest are left out of the average.
-_SMALLEST_WEIGHT = 0.01
-#: The same of more calibration rows than these, at each of which a candidate takes its time.
+_SMALLEST_WEIGHT = 1e-3
+#: The same of more calibration rows than these: each candidate takes its time at every row, and of
+#: hundreds alike the few largest are as good.
 _MANY_ROWS, _SMALLEST_OF_MANY = 10_000, 0.05
 #: Rows that are corrected at once: kernel sums of more would be most of the memory.
 _MOST_ROWS = 2**19
+#: Steps of stacking: one for so many rows, and at least so many.
+_ROWS_A_STEP, _LEAST_STEPS = 50, 20
 #: Share of the NLL that levels may cost.
 _PRICE = 0.03
 #: Of the prior on log T of the other classes' shares: standard deviation 0.2.
@@ -119,7 +122,7 @@ class SmoothLoRe(Recalibrator):
     Parameters
     ----------
     gammas : sequence of float, optional
-        Bandwidths; by default 0.0125 to 12.8, each four times the last.
+        Bandwidths; by default 0.0125 to 12.8 in octaves.
     n_bins : sequence of int
         Numbers of equal-mass confidence bins tried.
     max_rows : int
@@ -191,9 +194,6 @@ class SmoothLoRe(Recalibrator):
             raise InputError(f"{type(self).label} must have two calibration rows or more; got one.")
         first, more, changed, starts = tuning.fitted_bases(calibration, part_of(progress, 0.0, 0.5))
         ways = tuning.ways_to_part(changed, self.n_bins)
-        if len(maps) > 1:
-            useful = tuning.useful_maps(list(maps.values()), changed, starts, ways, gammas)
-            maps = {name: maps[name] for m, name in enumerate(maps) if m in useful}
         chosen = np.arange(len(calibration))
         if len(chosen) > self.max_rows:
             chosen = np.sort(np.random.default_rng(0).choice(chosen, self.max_rows, replace=False))
@@ -206,8 +206,9 @@ class SmoothLoRe(Recalibrator):
             gammas,
             part_of(progress, 0.5, 1.0),
         )
+        steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
         of_rows = as_weights(tried.weights)
-        weights = tuning.stacked_weights(log_likelihood, rows=of_rows)
+        weights = tuning.stacked_weights(log_likelihood, steps, of_rows)
         least = _SMALLEST_WEIGHT if len(calibration) <= _MANY_ROWS else _SMALLEST_OF_MANY
         weights[weights < least * weights.max()] = 0.0
         weights /= weights.sum()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.boosting import BoostingRecalibration, fitted_boosting
-from lore_core.recalibration.dataset_rows import cross_fitted, gains_beyond_noise, parts, sample
+from lore_core.recalibration.dataset_rows import cross_fitted, parts, sample
 from lore_core.recalibration.logistic import LogisticRecalibration, fitted_curve
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 _MARGIN = 1e-4
 #: Penalties s of corrections in log-odds: so much Σ b(1 − b).
 STRENGTHS = (0.25, 1.0, 4.0, 16.0)
-#: Bandwidths tried: 0.0125 to 12.8; twice as many gain nothing.
-GAMMAS = tuple(0.0125 * 4.0**k for k in range(6))
-#: Rows on which it is found out which maps to weigh, at most; standard errors that one has to gain.
-_SCREENED, _MAP_ERRORS = 2_000, 2.0
+#: Bandwidths tried: 0.0125 to 12.8 in octaves, which share their exponentials.
+GAMMAS = tuple(0.0125 * 2.0**k for k in range(11))
 #: Pseudo-rows that accuracies of neighbours are mixed with.
 PSEUDO_ROWS = (0.0, 1.0, 5.0, 20.0)
 
@@ -125,33 +123,13 @@ def accuracy_of_parts(
     return np.where(np.isnan(accuracy), alone, accuracy)
 
 
-def useful_maps(maps: Sequence[Floats], changed: Dataset, starts: Floats, *how: Any) -> list[int]:
-    """Return the places of the map of fewest dimensions and of those that gain, on 2,000 rows.
-
-    By two standard errors of the left-out log-likelihood. ``how``: as in `leave_one_out_smooth`.
-    """
-    order = sorted(range(len(maps)), key=lambda m: maps[m].shape[1])
-    rows = np.sort(np.random.default_rng(0).permutation(len(changed))[:_SCREENED])
-    some, on = changed.rows(rows), [maps[m][rows] for m in order]
-    found, _, likelihood = leave_one_out_smooth(on, some, starts[rows], *how)
-    place, of_rows = np.array([item.map for item in found]), as_weights(some.weights)
-    used: list[int] = []
-    best = np.zeros(len(rows))
-    for m in range(len(on)):
-        tried = likelihood[np.isin(place, [*used, m])]
-        now = np.log(stacked_weights(tried, rows=of_rows) @ np.exp(tried))
-        if not used or gains_beyond_noise(weighed(now - best, of_rows), some.units, _MAP_ERRORS):
-            used, best = [*used, m], now
-    return sorted(order[m] for m in used)
-
-
 def leave_one_out_smooth(
     maps: Sequence[Floats],
     changed: Dataset,
     starts: Floats,
     ways: Sequence[ConfidenceBins | None],
     gammas: Floats,
-    progress: Progress | None = None,
+    progress: Progress | None,
 ) -> tuple[list[Candidate], Floats, Floats]:
     """Correct every row by the others, in every way; see :func:`fitted_bases`, `ways_to_part`.
 
@@ -196,8 +174,6 @@ def leave_one_out_smooth(
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
 _N_RESAMPLES = 100
-#: Steps of stacking: one for so many rows, and at least so many.
-_ROWS_A_STEP, _LEAST_STEPS = 50, 20
 #: Precision of the prior belief that no global line is needed: standard deviation 0.32.
 _LINE_STRENGTH = 10.0
 #: Levels for a cube root of rows.
@@ -218,12 +194,12 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
     return np.asarray((share / share.sum(axis=0)).mean(axis=1))
 
 
-def stacked_weights(log_likelihood: Floats, n_steps: int = 0, rows: Floats | None = None) -> Floats:
+def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
     """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
-    for _ in range(n_steps or max(_LEAST_STEPS, n // _ROWS_A_STEP)):
+    for _ in range(n_steps):
         weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
     return np.asarray(weights / weights.sum())
 

@@ -133,19 +133,6 @@ def test_a_tree_by_hand():
     assert set(made["threshold"].ravel()) == {0.5, np.finfo(float).max}
 
 
-def test_columns_that_gained_are_cut_again():
-    """One of 60 columns says the class of one half of the rows, and nothing of the other half."""
-    rng = np.random.default_rng(3)
-    x, half = rng.normal(size=(1000, 60)), np.arange(1000) < 500
-    labels = np.where(half, (x[:, 7] > 0) ^ (rng.random(1000) < 0.2), rng.random(1000) < 0.5)
-    data = Dataset(np.full((1000, 2), 0.5), labels.astype(int), features=x)
-    growing = grown(data, 15, np.stack([half, ~half]).astype(float))
-    # At random it were looked at in 8 of 62 first cuts; a sum knows what gained for its own rows.
-    cut = [(growing.sum(of, 15)["column"][:, 0] == 9).mean() for of in (0, 1)]
-    assert cut[0] > 0.5
-    assert cut[1] < 0.2
-
-
 def test_cuts_are_the_best_and_leaves_newton_steps_of_weighted_rows():
     """Every cut of two classes by trying all, and every leaf by its sums."""
     rng = np.random.default_rng(7)
@@ -157,7 +144,7 @@ def test_cuts_are_the_best_and_leaves_newton_steps_of_weighted_rows():
     made = grown(data, 1, w[None]).sum(0, 1)
     columns = np.column_stack([np.log(data.probabilities), x])
     cuts = [cuts_of(values) for values in columns.T]
-    assert [len(of) for of in cuts[:2]] == [127, 127]
+    assert [len(of) for of in cuts[:2]] == [63, 63]
     assert not np.isin(cuts[2], x[:, 0]).any()
     np.testing.assert_array_equal(cuts[3], np.unique(x[:, 1])[:-1] + 0.5)
     slope, bend = w * (labels - p), w * p * (1 - p)

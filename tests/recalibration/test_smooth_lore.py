@@ -162,9 +162,6 @@ def test_it_finds_what_no_global_method_can():
     assert sum(item["weight"] for item in method.members_ if item["map"] == 1) > 0.8
     after = method.recalibrate(new, {"hides": new_z[::-1], "shows": new_z}).confidence
     assert after[here].mean() < 0.55
-    # A map of more dimensions that shows no more is not weighed.
-    wide = np.random.default_rng(3).normal(size=(1500, 5))
-    assert [used["name"] for used in SmoothLoRe().fit(data, {"a": wide, "b": z}).maps_] == ["b"]
 
 
 def test_a_name_the_prediction_on_top_and_no_features(rows, fitted, levels):
@@ -214,7 +211,7 @@ def test_of_many_rows_a_part_chooses_the_weights(rows):
         [z[chosen]], changed.rows(chosen), starts[chosen], ways, np.array(GAMMAS), None
     )
     weights = stacked_weights(log_likelihood, 20)
-    weights[weights < 0.01 * weights.max()] = 0.0
+    weights[weights < 1e-3 * weights.max()] = 0.0
     expected = weights[weights > 0] / weights.sum()
     np.testing.assert_allclose([member["weight"] for member in some.members_], expected)
     assert len(some.outcome_) == len(data)
