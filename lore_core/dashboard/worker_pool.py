@@ -282,8 +282,10 @@ class _Worker:
             except (InputError, MemoryError):
                 raise
             except Exception as problem:
+                # (Another thread may have ended the process, and closed the pipe as it was written.)
+                was_closed = self._pipe is None or isinstance(problem, _CLOSED)
                 self.end()
-                if not isinstance(problem, _CLOSED):
+                if not was_closed:
                     traceback.print_exc()  # a bug
                 raise InputError(_CANCELLED if task.cancelled else _ENDED) from problem
 
