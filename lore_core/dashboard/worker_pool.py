@@ -282,7 +282,7 @@ class _Worker:
             except (InputError, MemoryError):
                 raise
             except Exception as problem:
-                # (Another thread may have ended the process, and closed the pipe as it was written.)
+                # (Another thread may have ended the process, and closed the pipe being written.)
                 was_closed = self._pipe is None or isinstance(problem, _CLOSED)
                 self.end()
                 if not was_closed:
