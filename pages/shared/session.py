@@ -182,16 +182,11 @@ def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping |
     return as_loaded(result, " + ".join(paths), state, mapping)
 
 
-@st.cache_resource(max_entries=1, show_spinner="Reading the other model …")
-def _read_other(paths: tuple[str, ...], state: State) -> Loaded:
-    return _read(paths, state, None)
-
-
 def _read_other_ahead() -> None:
     """Read the other model that the command line names, before Compare asks for it."""
     paths = tuple(arguments().against)
     with suppress(InputError):  # Compare reads it again, and shows why it cannot be read
-        _read_other(paths, states_of(map(Path, paths)))
+        _read(paths, states_of(map(Path, paths)), None)
 
 
 def others() -> list[Loaded]:
@@ -202,7 +197,7 @@ def others() -> list[Loaded]:
         found = (demo_data(key) if key in _STORIES else store().loaded.get(key) for key in named)
         known = [loaded for loaded in found if loaded is not None]
         if not known and paths:
-            known = [_read_other(paths, states_of(map(Path, paths)))]
+            known = [_read(paths, states_of(map(Path, paths)), None)]
             store().loaded.hold(known[0].key, known[0])
         st.session_state[_OTHERS] = known
     if st.query_params.get_all(_AGAINST) != (keys := [loaded.key for loaded in known]):
