@@ -41,6 +41,7 @@ _STATE, _SPLITS = "state.json", "dataset_dict.json"
 #: Key of a schema's metadata for the columns' kinds.
 _KINDS = b"huggingface"
 _END_BYTES = 8
+_Read = Callable[[str], Any]
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -49,9 +50,15 @@ def open_parquet(raw: RawFile) -> Columns:
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
         file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
-    return _columns(
-        raw, "Parquet", schema, n_rows, lambda name: file.read(columns=[name]).column(name)
-    )
+
+    def first(name: str) -> Any:
+        rows = file.iter_batches(1, columns=[name])
+        return next(rows, pa.table({name: pa.nulls(1)})).column(0)
+
+    def read(name: str) -> Any:
+        return file.read(columns=[name]).column(name)
+
+    return _columns(raw, "Parquet", schema, n_rows, read, first)
 
 
 def open_feather(raw: RawFile) -> Columns:
@@ -178,14 +185,20 @@ def refusing_arrow(name: str, what: str) -> AbstractContextManager[None]:
 
 
 def _columns(
-    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any], **more: Any
+    raw: RawFile,
+    what: str,
+    schema: Any,
+    n_rows: int,
+    read: _Read,
+    first: _Read | None = None,
+    **more: Any,
 ) -> Columns:
     with refusing_arrow(raw.name, f"{what} file"):
         names = list(schema.names)
     check_table(raw.name, names, n_rows)
     check_size(raw.name, n_rows * sum(_width(schema.field(name).type) for name in names))
 
-    def checked(name: str) -> Any:
+    def checked(name: str, read: _Read = read, n_rows: int = n_rows) -> Any:
         with refusing_arrow(raw.name, f"{what} file"):
             values = read(name)
             # Offsets and texts of a damaged file can point anywhere, even outside memory.
@@ -201,7 +214,8 @@ def _columns(
 
     def is_nested(name: str, kind: Any) -> bool:
         if _kind(kind) == "text":
-            return may_be_nested(checked(name)[0].as_py())
+            values = checked(name, first, 1) if first else checked(name)
+            return may_be_nested(values[0].as_py())
         kind = kind.value_type if _is_list(kind) else kind
         return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
@@ -209,7 +223,7 @@ def _columns(
         cells = pa.table({name: checked(name) for name in nested})
         inner = columns_of_records(raw, cells.to_pylist(maps_as_pydicts="lossy"))
         rest = pa.schema([field for field in schema if field.name not in nested], schema.metadata)
-        plain = _columns(raw, what, rest, n_rows, read, **more)
+        plain = _columns(raw, what, rest, n_rows, read, first, **more)
         return plain.joined(inner, inner.names)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     kinds: dict[str, Kind] = {name: _kind(schema.field(name).type) for name in names}
