@@ -30,7 +30,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         content = read_sealed(self._path(sig, target_context.codegen()))
         if content is None:
             return None
-        # (Of this user's own cache, whole by its checksum: no file that is read as data comes here.)
+        # (Of this user's own cache, whole by its checksum: no file of data comes here.)
         # (Machine code needs numba's memory; only compiling needs all that can be compiled.)
         rtsys.initialize(target_context)
         return CompileResult._rebuild(target_context, *pickle.loads(content))
