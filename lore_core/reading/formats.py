@@ -107,8 +107,7 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
         return with_true_class(_joined(raw.name, raw.content))
     packing = raw.packing if raw.suffix in ("", *_BY_SUFFIX) else ""
     archive = _archive_of(raw) if packing == ".zip" else None
-    packing = "" if archive else packing
-    raw = _unpacked(raw, packing) if packing else raw
+    raw = _unpacked(raw, packing) if packing and not archive else raw
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
     kind = archive or _format_of(raw)
