@@ -81,7 +81,7 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         If rows, or classes, cannot be matched.
     """
     if first.name == second.name:
-        second = replace(second, name=f"{second.name} (second)")
+        second = second.with_parts(name=f"{second.name} (second)")
     second = _in_order_of(first.class_names, second)
     by = _shared_name(first, second) if by is None else by
     if by is None:
@@ -107,8 +107,8 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         for of, names in ((two, lacks), (one, [name for name in _SHARED if name not in lacks]))
     )
     if any(part is not None for part in added.values()):
-        one = replace(one, **added)
-    return SameRows(one, replace(two, **known, split=one.split), rows, how)
+        one = one.with_parts(**added)
+    return SameRows(one, two.with_parts(**known, split=one.split), rows, how)
 
 
 def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
