@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import fields_of
-from lore_core.data.arrays import Floats, Ints, MapArray, Mask, Selection, as_block
+from lore_core.data.arrays import Floats, Ints, MapArray, Mask, Selection, as_block, take_rows
 from lore_core.data.defaults import (
     ALL_CLASSES as ALL_CLASSES,
     CALIBRATION as CALIBRATION,
@@ -249,7 +249,7 @@ class Dataset(Shown):
                 return None
             if isinstance(value, pd.DataFrame):
                 return value.iloc[chosen].reset_index(drop=True)
-            part = value[chosen]
+            part = take_rows(value, chosen)
             return part if map_array is None or isinstance(chosen, slice) else map_array(part)
 
         taken = {name: take(getattr(self, name)) for name in _OF_ROWS}

@@ -81,7 +81,7 @@ def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
     return bound, (1 + beyond) / (1 + _DRAWS)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def drawn_weights(n: int) -> Floats:
     """Return weights (draws, n + 1) of n rows and an extra one, uniform on the simplex: 40 MB."""
     drawn = np.random.default_rng(0).standard_exponential((_DRAWS, n + 1))

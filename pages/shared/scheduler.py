@@ -123,9 +123,7 @@ def wait_for_pages() -> bool:
         return _news.wait_for(lambda: not _runs, _PATIENCE_SECONDS)
 
 
-def run_when_idle(
-    key: Hashable, function: Callable[[], object], *, is_last: bool = False
-) -> None:
+def run_when_idle(key: Hashable, function: Callable[[], object], *, is_last: bool = False) -> None:
     """Call a function once no page has run for two seconds: one a key, the newest first.
 
     ``is_last``: after all others.
