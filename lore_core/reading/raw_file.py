@@ -141,7 +141,7 @@ def _columns_of(arrays: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
             frame = getattr(values, "to_pandas", lambda array=values: pd.DataFrame(array))()
             yield from ((f"{name}_{label}", frame[label].to_numpy()) for label in frame)
         else:
-            yield str(name), np.asarray(values)
+            yield str(name), np.asanyarray(values)  # with a mask, if it has one
 
 
 def check_parts(
