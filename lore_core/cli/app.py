@@ -110,7 +110,7 @@ def app(
     """Open the dashboard in a browser, on this machine only.
 
     DATA are .npz, .csv, .parquet, .feather or .json files, a calibration and an evaluation file, or
-    a directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
+    a directory of them (runs: on the page Runs); without any the demo opens. Ctrl-C closes it.
 
     Of Parquet files that a pattern in quotes names, and of others with more than 2,000,000 rows,
     all rows are summed first; the pages show a uniform sample of them, and beside it what the sums

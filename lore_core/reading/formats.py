@@ -332,7 +332,8 @@ def in_directory(directory: Path) -> list[RawFile]:
         return [*itertools.chain.from_iterable(pairs.values()), *rest]
     raise InputError(
         f"'{directory}' holds {len(files)} files, more than one pair. Name two; read parts of one "
-        f"table by a pattern, '{directory.name}/*{files[0].suffix}'; or runs by load_runs."
+        f"table by a pattern, '{directory.name}/*{files[0].suffix}'; runs by load_runs or on the "
+        "page Runs."
     )
 
 

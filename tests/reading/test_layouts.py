@@ -76,7 +76,7 @@ def test_parts_by_folder_pattern_and_partition(tmp_path):
     found = lore.load(str(tmp_path / "place=*" / "*.parquet"))
     assert found.metadata["place"].unique().tolist() == [f"a {k}" for k in range(10)]
     (parts / "seed1.csv").write_text("label,p\n")
-    refused(parts, r"one table by a pattern, 'parts/\*\.csv'; or runs by load_runs")
+    refused(parts, r"one table by a pattern, 'parts/\*\.csv'; runs by load_runs")
 
 
 @pytest.mark.parametrize("orient", ["columns", "index", "table", "split", "records"])
