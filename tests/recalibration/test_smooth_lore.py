@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 from synthetic import overconfident
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
@@ -192,6 +193,17 @@ def test_next_to_no_rows(n):
     assert np.isfinite(after.probabilities).all()
     with pytest.raises(InputError, match="must have two calibration rows or more; got one"):
         SmoothLoRe().fit(data.rows([0]), z[:1])
+
+
+def test_a_fit_multiplies_on_one_thread_and_gives_the_others_back(rows):
+    def threads():
+        return [of["num_threads"] for of in threadpool_info() if of["user_api"] == "blas"]
+
+    with threadpool_limits(2, "blas"):
+        before, seen = threads(), []
+        SmoothLoRe().fit(*rows, progress=lambda *_: seen.extend(threads()))
+        assert threads() == before
+    assert set(seen) == {1}
 
 
 def test_many_rows_are_corrected_part_by_part(rows, fitted, monkeypatch):
