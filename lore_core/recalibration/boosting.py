@@ -247,7 +247,7 @@ def chosen_trees(
     left-out vectors (n, K), the rows' own where there are none; ``fold``: see `chosen_number`.
     """
     growing = GrowingTrees.of(rows, features, knows)
-    n_trees, vectors = chosen_number(growing, fold, rows.units, part_of(progress, 0.0, 0.5))
+    n_trees, vectors = chosen_number(growing, fold, rows.units, part_of(progress, 0, 0.5), np.inf)
     if not n_trees:
         return growing, 0, rows.probabilities
     focused = GrowingTrees.of(rows, features, knows, focused=True)
@@ -260,16 +260,12 @@ def chosen_trees(
 
 
 def chosen_number(
-    growing: GrowingTrees,
-    fold: Ints,
-    units: Ints | None,
-    progress: Progress | None,
-    bar: float = np.inf,
+    growing: GrowingTrees, fold: Ints, units: Ints | None, progress: Progress | None, bar: float
 ) -> tuple[int, Floats]:
     """Grow trees, the last sum's on all rows; return their number, and left-out vectors (n, K).
 
     ``fold`` (n,): which of the other sums does not know a row. 0: no gain, and no such vectors.
-    ``bar``: NLL that the first ten have to be below for more to be grown.
+    ``bar``: total NLL that the first ten have to be below for more to be grown.
     """
     own = np.arange(len(fold))
     best, vectors = 0, growing.p[fold, own]

@@ -223,7 +223,7 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
     fold = np.where(data.labels == 4, 2, parts(data))
     knows = np.array([*(fold != one for one in range(5)), np.ones(len(data))], dtype=float)
     growing = grown(data, 0, knows)
-    number, vectors = boosting.chosen_number(growing, fold, None, None)
+    number, vectors = boosting.chosen_number(growing, fold, None, None, np.inf)
     here = fold == 2
     columns = np.column_stack([np.log(data.probabilities), data.features])[here]
     added = np.exp(sum_of_trees(growing.sum(2, number), columns)) * data.probabilities[here]
