@@ -73,8 +73,8 @@ def limited_threads(n_jobs: int) -> Iterator[None]:
 def one_thread_a_product() -> AbstractContextManager[object]:
     """Let this process multiply matrices on one thread each, from now on or in a ``with`` block.
 
-    Kernel sums use all. Fits multiply small matrices thousands of times; shared among threads
-    beside a busy process they took two to ten times as long; idle, nothing is lost.
+    Kernel sums use all. Fits multiply small matrices thousands of times; shared among threads on a
+    busy machine they took two to ten times as long; idle, nothing is lost.
     """
     if ThreadpoolController is None:
         return nullcontext()
