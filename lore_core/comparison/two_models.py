@@ -198,8 +198,8 @@ class ChangedSubgroup(Subgroup):
 
     #: "new": the second's gap is significantly larger, at least twice the first's; "worse": larger,
     #: by less; "fixed": significantly smaller, at most half of the first's; "better": smaller, by
-    #: less; "remaining": both differ from 0, in one direction, and not significantly from each
-    #: other.
+    #: less; "remaining": both differ from 0, in one direction; whether they differ from each other
+    #: was not tested, or is not significant.
     kind: Kind
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
