@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import SMALLEST, log_probabilities, softmax
-from lore_core.data.progress import Progress, tell
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, Values, refuse
 from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.dataset_rows import cross_fitted, parts, sample
+from lore_core.recalibration.dataset_rows import cross_fitted, gains_beyond_noise, parts, sample
 from lore_core.recalibration.logistic import feature_table
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _LEAVES, LEAF_ROWS = 8, 20
 #: What a leaf may add.
 LARGEST_STEP = 4.0
-#: Parts that a column is cut into at most.
-_PARTS = 64
-#: Columns, chosen at random, that each cut is looked for in.
-_COLUMNS_A_CUT = 8
+#: Parts that a column is cut into at most; where trees focus on few columns.
+_PARTS, _FINE_PARTS = 64, 256
+#: Columns that each cut is looked for in, and those of most gain among them where trees focus.
+_COLUMNS_A_CUT, _FOCUSED_ON = 8, 4
 #: Numbers that are added up at a time.
 _NUMBERS = 2**16
 #: Of no cut: all rows are below.
@@ -73,12 +73,12 @@ def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
     return total
 
 
-def cuts_of(column: Floats) -> Floats:
-    """Return where a column may be cut, rising: between values, at 63 quantiles at most."""
+def cuts_of(column: Floats, n_parts: int = _PARTS) -> Floats:
+    """Return where a column may be cut, rising: between values, by default at 63 quantiles."""
     values = np.unique(column)
     below = values[:-1]
-    if len(values) > _PARTS:
-        position = np.arange(1, _PARTS) * len(column) // _PARTS
+    if len(values) > n_parts:
+        position = np.arange(1, n_parts) * len(column) // n_parts
         below = np.setdiff1d(np.sort(column)[position], values[-1:])
     above = values[np.searchsorted(values, below, side="right")]
     return np.asarray(below / 2 + above / 2)
@@ -136,7 +136,9 @@ class BoostingRecalibration(Recalibrator):
     rows, or 1,000,000/K, at most, and on p that is cross-fitted.
 
     The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
-    error below matrix scaling's (paired by rows), there are none: matrix scaling it is.
+    error below matrix scaling's (paired by rows), there are none: matrix scaling it is. Where there
+    are, others are grown, with cuts at 255 quantiles in the four columns that gained most so far
+    and four more; these are taken where they gain two standard errors.
 
     The most probable class can change. A row of weight 2 is not two rows: leaves, quantiles, folds
     and the penalty of matrix scaling count rows.
@@ -219,10 +221,13 @@ def _fit(
     weights = weighed(np.ones(len(some)), as_weights(grown_on.weights))
     known, part = np.unique(fold[some], return_inverse=True)
     others = [] if n_trees is not None else [weights * (part != i) for i in range(len(known))]
-    growing = GrowingTrees.of(grown_on, features[some], np.array([*others, weights]))
+    knows = np.array([*others, weights])
     if n_trees is None:
-        n_trees, vectors = chosen_number(growing, part, grown_on.units, progress)
-        left_out[some] = vectors if n_trees else left_out[some]
+        growing, n_trees, left_out[some] = chosen_trees(
+            grown_on, features[some], knows, part, progress
+        )
+    else:
+        growing = GrowingTrees.of(grown_on, features[some], knows)
     for _ in range(n_trees - len(growing.trees)):
         growing.add()
     trees = growing.sum(-1, n_trees)
@@ -233,30 +238,49 @@ def _fit(
     return state, changed.with_checked(left_out)
 
 
+def chosen_trees(
+    rows: Dataset, features: Floats, knows: Floats, fold: Ints, progress: Progress | None
+) -> tuple[GrowingTrees, int, Floats]:
+    """Grow trees on all columns alike; where they gain, also on few; return those that gain more.
+
+    Those on few columns have to gain two standard errors more. Also returns the number of trees and
+    left-out vectors (n, K), the rows' own where there are none; ``fold``: see `chosen_number`.
+    """
+    growing = GrowingTrees.of(rows, features, knows)
+    n_trees, vectors = chosen_number(growing, fold, rows.units, part_of(progress, 0, 0.5), np.inf)
+    if not n_trees:
+        return growing, 0, rows.probabilities
+    focused = GrowingTrees.of(rows, features, knows, focused=True)
+    progress, bar = part_of(progress, 0.5, 1.0), growing.nll[_PATIENCE - 1]
+    number, others = chosen_number(focused, fold, rows.units, progress, bar)
+    gain = growing.losses(vectors) - growing.losses(others)
+    if gains_beyond_noise(gain, rows.units, 2.0):
+        return focused, number, others
+    return growing, n_trees, vectors
+
+
 def chosen_number(
-    growing: GrowingTrees, fold: Ints, units: Ints | None, progress: Progress | None
+    growing: GrowingTrees, fold: Ints, units: Ints | None, progress: Progress | None, bar: float
 ) -> tuple[int, Floats]:
     """Grow trees, the last sum's on all rows; return their number, and left-out vectors (n, K).
 
     ``fold`` (n,): which of the other sums does not know a row. 0: no gain, and no such vectors.
+    ``bar``: total NLL that the first ten have to be below for more to be grown.
     """
     own = np.arange(len(fold))
-    best, start = 0, growing.losses(fold)
-    lowest, vectors = start, growing.p[fold, own]
+    best, vectors = 0, growing.p[fold, own]
+    start = lowest = growing.losses(vectors)
     for number in range(1, (_MOST_TREES if len(fold) >= _LEAST_ROWS else 0) + 1):
         growing.add()
-        losses = growing.losses(fold)
+        left_out = growing.p[fold, own]
+        losses = growing.losses(left_out)
+        growing.nll.append(float(losses.sum()))
         if losses.sum() < lowest.sum():
-            best, lowest, vectors = number, losses, growing.p[fold, own]
-        if number - best >= _PATIENCE:
+            best, lowest, vectors = number, losses, left_out
+        if number - best >= _PATIENCE or (number == _PATIENCE and growing.nll[-1] >= bar):
             break
         tell(progress, number / _MOST_TREES, f"comparing: {number} trees")
-    gain = start - lowest
-    if units is not None:
-        gain = np.bincount(units, gain).astype(np.float64)
-    if gain.sum() <= gain.std() * np.sqrt(len(gain)):
-        best = 0
-    return best, vectors
+    return best if gains_beyond_noise(start - lowest, units) else 0, vectors
 
 
 def _corrected(trees: TreeSum, probabilities: Floats, features: Floats) -> Floats:
@@ -269,25 +293,30 @@ class GrowingTrees:
     """Sums of trees on the same rows, each without those it is not to know, grown side by side."""
 
     codes: NDArray[np.uint8]  #: (K + p, n): how many cuts of each column lie below a row
-    cuts: Floats  #: (K + p, 64), each column's, and then no more
+    cuts: Floats  #: (K + p, 64 or 256), each column's, and then no more
     labels: Ints  #: (n,)
     knows: Floats  #: (m, n): weights of rows in each sum, 0 where it is not to know them
     p: Floats  #: (m, n, K): probabilities of classes, with what the trees so far make of them
+    gains: Floats  #: (m, K + p): what cuts of each column gained so far, in each sum
+    focused: bool  #: whether cuts are looked for in the columns of most gain, too
     trees: list[TreeSum] = field(default_factory=list)  #: Of each round, one for each sum
+    nll: list[float] = field(default_factory=list)  #: Of left-out rows, after each round
 
     @classmethod
-    def of(cls, rows: Dataset, features: Floats, knows: Floats) -> Self:
-        """Start from the rows' probabilities."""
+    def of(cls, rows: Dataset, features: Floats, knows: Floats, *, focused: bool = False) -> Self:
+        """Start from the rows' probabilities; ``focused``: on few columns, cut more finely."""
         logs = log_probabilities(rows.probabilities)
         columns = np.vstack([logs.T, features.T])
         codes = np.empty(columns.shape, dtype=np.uint8)
-        cuts = np.full((len(columns), _PARTS), _NO_CUT)
+        n_parts = _FINE_PARTS if focused else _PARTS
+        cuts = np.full((len(columns), n_parts), _NO_CUT)
         for column, code, of_column in zip(columns, codes, cuts, strict=True):
-            found = cuts_of(column)
+            found = cuts_of(column, n_parts)
             of_column[: len(found)] = found
             code[:] = np.searchsorted(found, column)
         p = np.repeat(softmax(logs)[None], len(knows), axis=0)
-        return cls(codes, cuts, rows.labels, knows, p)
+        gains = np.zeros((len(knows), len(columns)))
+        return cls(codes, cuts, rows.labels, knows, p, gains, focused)
 
     def add(self) -> None:
         """Add a tree to each sum."""
@@ -339,7 +368,7 @@ class GrowingTrees:
             # Where may the two newest leaves be cut?
             at = leaf.take(place)
             new = np.flatnonzero((at == number) | (at == parent.take(of_sum)))
-            tried = rng.permutation(len(self.codes))[:_COLUMNS_A_CUT]
+            tried = self._tried_columns(rng)
             node = 2 * of_sum.take(new) + (at.take(new) == number)
             found = self._best_cuts(tried, row.take(new), node, slope.take(new), bend.take(new))
             for known, values in zip((gain, *best), found, strict=True):
@@ -347,21 +376,33 @@ class GrowingTrees:
             parent = gain.argmax(axis=1)
             made[:, :, number] = parent, *(known[own, parent] for known in best)
             _, column, cut = made[:, :, number]
+            self.gains[own, column] += gain[own, parent]
             above = self.codes[column] > cut[:, None]
             np.putmask(leaf, above & (leaf == parent[:, None]), number + 1)
         return *made, leaf
+
+    def _tried_columns(self, rng: np.random.Generator) -> Ints:
+        """Return columns to cut, (m, 8): at random, or those of most gain and others."""
+        m, n_columns = self.gains.shape
+        turn = np.empty((m, n_columns))
+        turn[:, rng.permutation(n_columns)] = np.arange(n_columns)
+        if self.focused:
+            most = np.sort(self.gains, axis=1)[:, -_FOCUSED_ON:].min(axis=1, keepdims=True)
+            turn[self.gains >= np.maximum(most, SMALLEST)] = -1.0
+        return np.argsort(turn, axis=1, kind="stable")[:, :_COLUMNS_A_CUT]
 
     def _best_cuts(
         self, tried: Ints, row: Ints, node: Ints, slope: Floats, bend: Floats
     ) -> tuple[Floats, Ints, Ints]:
         """Return gain, column and place of the best cut of each node, two a sum."""
-        n_nodes, first = 2 * len(self.knows), _PARTS * node
-        sums = np.empty((3, len(tried), n_nodes * _PARTS))
-        for j, column in enumerate(tried):
-            place = first + self.codes[column].take(row)
+        n_parts, n = self.cuts.shape[1], self.codes.shape[1]
+        n_nodes, first, of_sum = 2 * len(self.knows), n_parts * node, node // 2
+        sums = np.empty((3, tried.shape[1], n_nodes * n_parts))
+        for j, column in enumerate(tried.T):
+            place = first + self.codes.take(n * column.take(of_sum) + row)
             for of_column, values in zip(sums[:, j], (None, slope, bend), strict=True):
-                of_column[:] = np.bincount(place, values, n_nodes * _PARTS)
-        below = sums.reshape(3, len(tried), n_nodes, _PARTS).cumsum(axis=3)
+                of_column[:] = np.bincount(place, values, n_nodes * n_parts)
+        below = sums.reshape(3, tried.shape[1], n_nodes, n_parts).cumsum(axis=3)
         whole = below[..., -1:]
         (rows_below, *_), (rows_above, *_) = sides = below, whole - below
         gain = sum(slope**2 / np.maximum(bend, _LEAST_SPREAD) for _, slope, bend in sides)
@@ -370,11 +411,12 @@ class GrowingTrees:
         gain = gain.swapaxes(0, 1).reshape(n_nodes, -1)
         best = gain.argmax(axis=1)
         most = gain[np.arange(n_nodes), best]
-        return most, tried[best // _PARTS], np.where(most > 0, best % _PARTS, _PARTS - 1)
+        column = tried[np.arange(n_nodes) // 2, best // n_parts]
+        return most, column, np.where(most > 0, best % n_parts, n_parts - 1)
 
-    def losses(self, by: Ints) -> Floats:
-        """Return the weighted NLL of each row by the sum ``by`` (n,)."""
-        own = self.p[by, np.arange(len(by)), self.labels]
+    def losses(self, vectors: Floats) -> Floats:
+        """Return the weighted NLL of each row by its vector, (n, K)."""
+        own = vectors[np.arange(len(vectors)), self.labels]
         return np.asarray(self.knows[-1] * -np.log(np.maximum(own, SMALLEST)))
 
     def sum(self, which: int, n_trees: int) -> TreeSum:

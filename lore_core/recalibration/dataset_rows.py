@@ -141,6 +141,13 @@ def parts(calibration: Dataset) -> Ints:
     return part[unit]
 
 
+def gains_beyond_noise(gain: Floats, units: Ints | None, errors: float = 1.0) -> bool:
+    """Return whether gains of rows (n,) sum to more than some standard errors, by rows or units."""
+    if units is not None:
+        gain = np.bincount(units, gain).astype(np.float64)
+    return bool(gain.sum() > errors * gain.std() * np.sqrt(len(gain)))
+
+
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
     """Return a dataset's coordinates on a map, by default the first, shape (n, d)."""
     if embedding is None:

@@ -146,16 +146,10 @@ class SmoothLoRe(Recalibrator):
 
     Notes
     -----
-    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, where rows have features
-    boosted (:class:`~lore_core.recalibration.BoostingRecalibration`) if that gains beyond noise,
-    and a regression on top of it are cross-fitted in five parts. Each is corrected by one Newton
-    step, from 0, of a local logistic regression of the outcome with the offset logit b; beside
-    them, where a base is too far off for a step, stands the paper's LoRe with pseudo-rows.
-    Candidates are weighed by stacking on leave-one-out corrections
-    (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`), and the average is put on a
-    line (:func:`~lore_core.recalibration.smooth_tuning.global_line`). The other classes share the
-    rest as after the first, softened by
-    :class:`~.temperature_scaling.OtherClasses`.
+    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, boosted where rows have
+    features and that gains beyond noise, and a regression on top of it are cross-fitted; each is
+    corrected by its neighbours' outcomes, and the corrections are averaged by stacking
+    (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`).
 
     A row of weight 2 is not two rows: of two equal rows each would correct the other. Penalties and
     pseudo-rows are of rows of weight 1 on average.

@@ -72,8 +72,8 @@ def corrected_confidence(
         return start
     # Without neighbours the mean is NaN and the mass 0: nothing is corrected.
     columns = base, base + starts.shape[1]
-    off, against = (np.nan_to_num(mean[:, column]) * mass for column in columns)
-    return expit(logit(start) + off / (against + strength))
+    off, against = (mean[:, column] * mass for column in columns)
+    return expit(logit(start) + np.where(mass > 0, off / (against + strength), 0.0))
 
 
 def fitted_bases(

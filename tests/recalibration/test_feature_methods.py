@@ -81,10 +81,7 @@ def test_the_regression_finds_the_feature_and_the_class():
     assert method.of_class_[1] - method.of_class_[0] == pytest.approx(-1, abs=0.25)
     platt = PlattScaling().fit(calibration).recalibrate(evaluation)
     assert nll(method.recalibrate(evaluation)) < nll(platt) - 0.05
-    calibration, evaluation = (
-        rows_along_a_feature(1000, 4, effect=0),
-        rows_along_a_feature(1000, 5, effect=0),
-    )
+    calibration, evaluation = (rows_along_a_feature(1000, seed, effect=0) for seed in (4, 5))
     method = LogisticRecalibration().fit(calibration)
     platt = PlattScaling().fit(calibration).recalibrate(evaluation).confidence
     np.testing.assert_allclose(method.recalibrate(evaluation).confidence, platt, atol=0.03)
@@ -131,6 +128,18 @@ def test_a_tree_by_hand():
     seen = np.column_stack([np.zeros((2, 2)), [0.0, 1.0]])
     np.testing.assert_allclose(sum_of_trees(made, seen), [[step, -step], [-step, step]])
     assert set(made["threshold"].ravel()) == {0.5, np.finfo(float).max}
+
+
+def test_trees_focus_where_one_of_many_columns_decides_the_class():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(1000, 60))
+    bands, slope = np.floor(3.3 * x[:, 7]) % 2, rng.random(1000) < 0.5 + 0.3 * np.sign(x[:, 7])
+    for labels, is_focused in ((bands, True), (slope, False)):
+        data = Dataset(np.full((1000, 2), 0.5), labels.astype(int), features=x)
+        knows = np.array([*(parts(data) != one for one in range(5)), np.ones(1000)], dtype=float)
+        growing, number, _ = boosting.chosen_trees(data, x, knows, parts(data), None)
+        assert growing.focused == is_focused
+        assert ((growing.sum(-1, number)["column"] == 9).mean() > 0.3) == is_focused
 
 
 def test_cuts_are_the_best_and_leaves_newton_steps_of_weighted_rows():
@@ -214,7 +223,7 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
     fold = np.where(data.labels == 4, 2, parts(data))
     knows = np.array([*(fold != one for one in range(5)), np.ones(len(data))], dtype=float)
     growing = grown(data, 0, knows)
-    number, vectors = boosting.chosen_number(growing, fold, None, None)
+    number, vectors = boosting.chosen_number(growing, fold, None, None, np.inf)
     here = fold == 2
     columns = np.column_stack([np.log(data.probabilities), data.features])[here]
     added = np.exp(sum_of_trees(growing.sum(2, number), columns)) * data.probabilities[here]

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 from synthetic import overconfident
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
@@ -194,6 +195,14 @@ def test_next_to_no_rows(n):
         SmoothLoRe().fit(data.rows([0]), z[:1])
 
 
+def test_a_fit_multiplies_on_one_thread_and_gives_the_others_back(rows):
+    seen = []
+    with threadpool_limits(2, "blas"):
+        SmoothLoRe().fit(*rows, progress=lambda *_: seen.extend(threadpool_info()))
+        assert max(of["num_threads"] for of in threadpool_info() if of["user_api"] == "blas") == 2
+    assert {of["num_threads"] for of in seen if of["user_api"] == "blas"} == {1}
+
+
 def test_many_rows_are_corrected_part_by_part(rows, fitted, monkeypatch):
     whole = fitted.recalibrate(*rows)
     monkeypatch.setattr("lore_core.recalibration.smooth_lore._MOST_ROWS", 40)
@@ -223,7 +232,6 @@ def test_weights_are_the_likelihoods_shares_and_stacking_is_em():
     np.testing.assert_allclose(model_weights(same), [0.5, 0.5])
     worse = same - np.array([[0.0], [1.0]])
     assert model_weights(worse)[0] > 1 - 1e-12
-    rng = np.random.default_rng(0)
     likelihood = rng.uniform(0.1, 1, size=(3, 40))
     logs = np.log(likelihood)
     weights = (model_weights(logs) + 1 / 3) / 2
