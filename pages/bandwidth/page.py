@@ -89,8 +89,9 @@ if not view.is_local:
 # The curve comes at once, what is concluded from it with what chance shows.
 request = compute.chance_request(view)
 is_simulated = request is None or is_ready(request)
-chance = await_result(request) if request is not None and is_simulated else None
-top, curve = st.container(key="main_answer"), compute.curve(view)
+top = st.container(key="main_answer")
+place, curve = top.empty(), compute.curve(view)
+chance = await_result(request, place) if request is not None and is_simulated else None
 best = compute.suggestion(view, tuple(sorted({*TRIED_BINS, view.n_bins})))
 with top:
     text, button = st.columns([5, 1], vertical_alignment="center")

@@ -172,7 +172,7 @@ conclude(answer, conclude_recalibration(result, search))
 request = compute.intervals(view, result, measure_map)
 simulated = None
 if request is not None and is_ready(request):
-    simulated = await_result(request)
+    simulated = await_result(request, waiting)
     result = result if simulated is None else result.with_simulated(simulated)
 with table.container():
     results.short_table(result)

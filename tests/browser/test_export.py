@@ -69,6 +69,20 @@ def test_what_a_landscape_saves(open_app, dataset, points):
     assert {"confidence", "right", "signed_error", "n_eff", "site"} <= set(table)
 
 
+def test_a_menu_that_is_opened_as_the_map_moves_is_filled(open_app):
+    app = open_app("landscape", gamma=0.5)
+    app.drawn("landscape")
+    app.map.evaluate("""map => {  // (In one step of the browser, as in a busy one.)
+        map.dispatchEvent(new KeyboardEvent("keydown", {key: "+", bubbles: true}));
+        const button = document.querySelector(".st-key-export_landscape button");
+        button.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}));
+        button.click();
+    }""")
+    body = app.page.get_by_test_id("stPopoverBody")
+    expect(body.get_by_role("button", name="PNG", exact=True)).to_be_visible()
+    app.until(lambda: app.query().get("view"), "the view is known")
+
+
 def test_a_figure_for_print_has_its_width_caption_and_command(open_app, files):
     app = open_app("overview", gamma=0.5)
     app.drawn("reliability")
