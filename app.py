@@ -73,7 +73,7 @@ def show() -> None:
     # The address of the first page has no name; who gives it one is led to it.
     named = st.Page("pages/data/page.py", title="Data", url_path="data", visibility="hidden")
     page = st.navigation([*pages, named], position="top")
-    live.forget_controls()
+    st.session_state.pop(live.CONTROLS, None)
     try:
         if page.url_path == "data":
             session.ensure_loaded()
@@ -99,7 +99,7 @@ def show() -> None:
         with page_slot(_say_how_many_come_before, is_step=is_step):
             page.run()
         controls.note_changes()  # of controls that were not there before
-        live.note_controls()
+        st.session_state[live.CONTROLS] = live.control_values()
         prefetch()
         trim_memory()
     except InputError as error:
