@@ -13,7 +13,7 @@ import pandas as pd
 
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.summary import Summary, summarize
-from lore_core.data.arrays import Floats, Ints, as_block
+from lore_core.data.arrays import Floats, Ints, take_rows
 from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA
 from lore_core.data.errors import counted, short
@@ -81,7 +81,7 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         If rows, or classes, cannot be matched.
     """
     if first.name == second.name:
-        second = replace(second, name=f"{second.name} (second)")
+        second = second.with_parts(name=f"{second.name} (second)")
     second = _in_order_of(first.class_names, second)
     by = _shared_name(first, second) if by is None else by
     if by is None:
@@ -89,7 +89,7 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
     else:
         rows, others, how = _by_name(first, second, by)
     # (A first model that lacks nothing stays what it is: what is known of it is its own.)
-    one = first if len(rows) == len(first) else first.rows(as_block(rows))
+    one = first if len(rows) == len(first) else first.rows(rows)
     in_order = len(others) == len(second) and bool((np.diff(others) == 1).all())
     two = second if in_order else second.rows(others)
     if (wrong := np.flatnonzero(one.labels != two.labels)).size:
@@ -107,8 +107,8 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
         for of, names in ((two, lacks), (one, [name for name in _SHARED if name not in lacks]))
     )
     if any(part is not None for part in added.values()):
-        one = replace(one, **added)
-    return SameRows(one, replace(two, **known, split=one.split), rows, how)
+        one = one.with_parts(**added)
+    return SameRows(one, two.with_parts(**known, split=one.split), rows, how)
 
 
 def _in_order_of(names: tuple[str, ...], second: Dataset) -> Dataset:
@@ -198,8 +198,8 @@ class ChangedSubgroup(Subgroup):
 
     #: "new": the second's gap is significantly larger, at least twice the first's; "worse": larger,
     #: by less; "fixed": significantly smaller, at most half of the first's; "better": smaller, by
-    #: less; "remaining": both differ from 0, in one direction, and not significantly from each
-    #: other.
+    #: less; "remaining": both differ from 0, in one direction; whether they differ from each other
+    #: was not tested, or is not significant.
     kind: Kind
     #: Of the held-out rows, under the first model and the second, and the second less the first.
     before: RegionReport
@@ -487,7 +487,7 @@ def compare_same_rows(
     by its name, in any thread.
     """
     if points is not None:
-        points = points[as_block(pair.first.in_split(EVALUATION))]
+        points = take_rows(points, pair.first.in_split(EVALUATION))
     models = {of.name: of.evaluation for of in (pair.first, pair.second)}
     one, two = (rows.target(target) for rows in models.values())
     options: dict[str, Any] = {"target": target, "random_state": random_state}

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.embedding.result import Embedding
 from lore_core.metrics import LocalErrors
+from lore_core.metrics.means import drawn_weights
 from lore_core.view.view import View
 
 Holder = TypeVar("Holder", Dataset, LocalErrors)
@@ -144,8 +145,9 @@ def release_pages() -> None:
 
 
 def trim_memory() -> None:
-    """Return mapped pages and freed memory of the heap to the system."""
+    """Return mapped pages, what is soon drawn anew and freed memory of the heap to the system."""
     release_pages()
+    drawn_weights.cache_clear()
     heap_function("malloc_trim")(0)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.archive_files import fields_of
-from lore_core.data.arrays import Floats, Ints, MapArray, Mask, Selection, as_block
+from lore_core.data.arrays import Floats, Ints, MapArray, Mask, Selection, as_block, take_rows
 from lore_core.data.defaults import (
     ALL_CLASSES as ALL_CLASSES,
     CALIBRATION as CALIBRATION,
@@ -167,7 +167,7 @@ class Dataset(Shown):
             part = _read_only(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, part)
 
-    def _with(self, **checked: Any) -> Dataset:
+    def with_parts(self, **checked: Any) -> Dataset:
         """Return these data with other parts, already checked."""
         made = object.__new__(type(self))
         made._put(**(fields_of(self) | checked))
@@ -249,7 +249,7 @@ class Dataset(Shown):
                 return None
             if isinstance(value, pd.DataFrame):
                 return value.iloc[chosen].reset_index(drop=True)
-            part = value[chosen]
+            part = take_rows(value, chosen)
             return part if map_array is None or isinstance(chosen, slice) else map_array(part)
 
         taken = {name: take(getattr(self, name)) for name in _OF_ROWS}
@@ -257,12 +257,12 @@ class Dataset(Shown):
             raise InputError(f"a dataset needs at least one row; none of '{self.name}' was chosen.")
         images, shown = _as_pictures(taken["images"], taken["has_image"])
         counted = {"weights": as_weights(taken["weights"]), "units": as_units(taken["units"])}
-        return self._with(**taken | {"images": images, "has_image": shown} | counted)
+        return self.with_parts(**taken | {"images": images, "has_image": shown} | counted)
 
     def predictions_only(self) -> Dataset:
         """Return what is predicted and what came true, without what else is known of the rows."""
         known = ("features", "feature_names", "groups", "metadata", "images", "has_image", "split")
-        return self._with(**dict.fromkeys(known))
+        return self.with_parts(**dict.fromkeys(known))
 
     def map_arrays(self, map_array: MapArray) -> Dataset:
         """Return the same data, whose arrays ``map_array`` has moved.
@@ -271,11 +271,14 @@ class Dataset(Shown):
         """
         parts = fields_of(self).items()
         arrays = {name: map_array(part) for name, part in parts if isinstance(part, np.ndarray)}
-        made = self._with(**arrays)
+        made = self.with_parts(**arrays)
         for half in (EVALUATION, CALIBRATION):
             mask = made.in_split(half)
             if mask.any():
-                vars(made)[half] = made.rows(mask, map_array=map_array)
+                rows = vars(made)[half] = made.rows(mask, map_array=map_array)
+                # (Every page looks at them.)
+                seen = {name: map_array(getattr(rows, name)) for name in ("confidence", "outcome")}
+                vars(rows).update(seen)
         if "digest" in vars(self):
             vars(made)["digest"] = self.digest
         return made
@@ -329,7 +332,7 @@ class Dataset(Shown):
         if chosen.all():
             chosen[-1] = False
         split[np.isin(units, order[chosen])] = CALIBRATION
-        return self._with(split=split)
+        return self.with_parts(split=split)
 
     def with_confidence(self, confidence: ArrayLike) -> Dataset:
         """Replace the top-label confidence; the predicted class stays.
@@ -353,7 +356,7 @@ class Dataset(Shown):
         Other ways divide by the sums again, which can change that bit. ``confidence``: that of the
         predicted classes, if known already.
         """
-        made = self._with(probabilities=probabilities)
+        made = self.with_parts(probabilities=probabilities)
         vars(made)["outcome"] = self.outcome  # (predictions and labels are the same)
         if confidence is not None:
             vars(made)["confidence"] = confidence

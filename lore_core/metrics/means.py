@@ -73,7 +73,7 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
 def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
     """Return joint 97.5 % upper bounds of columns' means, and p-values of means ≥ 0."""
-    drawn = _weights(len(rows)) @ np.vstack([rows, worst])
+    drawn = drawn_weights(len(rows)) @ np.vstack([rows, worst])
     ordered = np.sort(drawn, axis=0)
     highest = np.sort(pd.DataFrame(drawn).rank(method="min").max(axis=1).to_numpy(int) - 1)
     bound = ordered[highest[int(0.975 * _DRAWS)]]
@@ -82,8 +82,8 @@ def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
 
 
 @lru_cache(maxsize=2)
-def _weights(n: int) -> Floats:
-    """Return weights (draws, n + 1) of n rows and an extra one, uniform on the simplex."""
+def drawn_weights(n: int) -> Floats:
+    """Return weights (draws, n + 1) of n rows and an extra one, uniform on the simplex: 40 MB."""
     drawn = np.random.default_rng(0).standard_exponential((_DRAWS, n + 1))
     return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
 

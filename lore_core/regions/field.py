@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask, as_block
+from lore_core.data.arrays import Floats, Ints, Mask, take_rows
 from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import points_words, with_points
 from lore_core.data.progress import Progress, part_of
@@ -125,7 +125,7 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) 
     y = np.linspace(bottom - pad, top + pad, resolution)
     reach = 2 * SMOOTHING * extent if reach is None else reach  # where averages know them
     empty = np.ones((resolution, resolution), dtype=bool)
-    empty[_nearest_nodes(x, y, z[as_block(rows)])] = False
+    empty[_nearest_nodes(x, y, take_rows(z, rows))] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     from scipy import ndimage  # only maps need it
 
@@ -260,9 +260,9 @@ def smoothed_field(
     if not good.any():
         nothing = np.full(len(grid.nodes), np.nan)
         return field_at_nodes(grid, nothing, np.zeros(len(nothing)), exact=False)
-    block = as_block(good)
-    w = np.ones(good.sum()) if weights is None else weights[block]
-    signed, support = grid.averages(z[block], np.stack([v[block], n_eff[block]]), w)
+    w = np.ones(good.sum()) if weights is None else weights[good]
+    v, n_eff = take_rows(v, good), take_rows(n_eff, good)
+    signed, support = grid.averages(take_rows(z, good), np.stack([v, n_eff]), w)
     field = field_at_nodes(
         grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lore_core.data.arrays import Floats, Mask, as_block
+from lore_core.data.arrays import Floats, Mask, take_rows
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS, ROUND_GAMMAS
@@ -133,7 +133,7 @@ class View:
     def points(self, split: str = EVALUATION, *, on: Embedding | None = None) -> Floats:
         """Coordinates of a split on a map, by default the kernel's; InputError if there is none."""
         embedding = self.embedding if on is None else on
-        return embedding.coordinates[as_block(self.dataset.in_split(split))]
+        return take_rows(embedding.coordinates, self.dataset.in_split(split))
 
     def known(self, embedding: Embedding) -> Embedding:
         """Return the calibration rows on a map: what methods are fitted on, and saved with."""

@@ -73,8 +73,9 @@ def _subgroups(found: ModelComparison) -> None:
     st.caption(
         "Gaps in points, on held-out rows. new: the gap grew to twice the old one or more; worse: "
         "it grew; fixed: it fell to half or less; better: it fell; remaining: both are wrong, and "
-        "no change is significant. If nothing had changed, at most 2 % of such searches would list "
-        "a subgroup as better or worse."
+        "a change was not tested or not significant; its interval is of this subgroup alone. If "
+        "nothing had changed, at most 2 % of such searches would list a subgroup as better or "
+        "worse."
     )
 
 

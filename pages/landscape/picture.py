@@ -41,7 +41,7 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.requests import offer
 from pages.shared.rows import picked_row, thumbnail_urls
-from pages.shared.scheduler import is_page_running, wait_for_pages
+from pages.shared.scheduler import is_page_running, trim_memory, wait_for_pages
 from pages.shared.tasks import submit
 
 #: Rows whose images or words are sent at once, pixels of an image's side, letters of words.
@@ -127,10 +127,12 @@ class FieldParts:
                     self._pieces.append(piece)
                 self._news.notify_all()
             if time.monotonic() - self._asked > _ABANDONED_SECONDS:
-                return
-        with self._news:
-            self._is_done = True
-            self._news.notify_all()
+                break
+        else:
+            with self._news:
+                self._is_done = True
+                self._news.notify_all()
+        trim_memory()
 
     def _make(self) -> Iterator[GammaFields | None]:
         """Make what is missed most, piece by piece; None while one is still waited for."""

@@ -239,7 +239,8 @@ def summary(view: View) -> Summary:
 def matched(first: Dataset, second: Dataset) -> SameRows:
     """Two models' rows in one order."""
     pair = same_rows(first, second)
-    return replace(pair, second=map_arrays(pair.second))
+    one = pair.first if pair.first is first else map_arrays(pair.first)
+    return replace(pair, first=one, second=map_arrays(pair.second))
 
 
 @_cached(12, "Comparing the models …", *_LOCAL, "seed")

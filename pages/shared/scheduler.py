@@ -123,11 +123,14 @@ def wait_for_pages() -> bool:
         return _news.wait_for(lambda: not _runs, _PATIENCE_SECONDS)
 
 
-def run_when_idle(key: Hashable, function: Callable[[], object]) -> None:
-    """Call a function once no page has run for two seconds: the newest first, one a key."""
+def run_when_idle(key: Hashable, function: Callable[[], object], *, is_last: bool = False) -> None:
+    """Call a function once no page has run for two seconds: one a key, the newest first.
+
+    ``is_last``: after all others.
+    """
     with _news:
-        _idle_work.pop(key, None)
         _idle_work[key] = function
+        _idle_work.move_to_end(key, last=not is_last)
         _news.notify_all()
     _start_idle_thread()
 
@@ -175,6 +178,6 @@ def set_up_process() -> None:
 
 
 def trim_memory() -> None:
-    """Return memory to the system: mapped files at once, the heap when idle."""
+    """Return memory to the system: mapped files at once, the heap after all idle work."""
     large_arrays.release_pages()
-    run_when_idle("memory", large_arrays.trim_memory)
+    run_when_idle("memory", large_arrays.trim_memory, is_last=True)

@@ -107,13 +107,14 @@ def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch, capsys):
     monkeypatch.setattr(scheduler, "_IDLE_SECONDS", 0.05)
     noted, done = [], threading.Event()
     with scheduler.page_slot():
-        scheduler.run_when_idle("one", lambda: (noted.append("one"), done.set()))
+        scheduler.run_when_idle("early", lambda: noted.append("early"))
+        scheduler.run_when_idle("end", done.set, is_last=True)
         for name in ("replaced", "another"):
             scheduler.run_when_idle("key", lambda name=name: noted.append(name))
         scheduler.run_when_idle("bug", lambda: noted.append("a bug") or 1 / 0)
         assert not done.wait(0.3)
     assert done.wait(10)
-    assert noted == ["a bug", "another", "one"]
+    assert noted == ["a bug", "another", "early"]
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
@@ -133,7 +134,7 @@ def test_what_was_freed_is_given_back(monkeypatch):
     def held():
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do: do())
+    monkeypatch.setattr(scheduler, "run_when_idle", lambda key, do, **_: do())
     scheduler.trim_memory()
     arrays = [np.ones(12_000) for _ in range(2_000)]
     del arrays[::2]
