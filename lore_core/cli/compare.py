@@ -254,7 +254,8 @@ def _runs(result: RunsComparison, group: str | None) -> Output:
         unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name
         cells[heading] = list(mean[name].map(unit.text) + " ± " + sd[name].map(unit.text))
     text = [text_table({"": list(mean.index), **cells})]
-    runs = f"Mean ± standard deviation over {counted(result.n_runs, 'run')}."
+    over = counted(result.n_runs, "run")
+    runs = f"Mean ± standard deviation over {over}. {result.note_on_nll}".rstrip()
     if goes_with is None:
         return Output(result.to_dict(), result.runs, ["\n".join([*text, runs])])
     known = goes_with.dropna()

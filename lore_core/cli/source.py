@@ -35,7 +35,10 @@ def open_source(
         raise InputError(_NOT_ISOLATED)
     exact = given.isolate or given.data == ("demo",) or (given.maps == ("none",) and not wanted)
     files = [] if exact else _parquet_files(given.data, only=wanted)
-    evaluated = _evaluated(files)
+    fitted, others = _halves(files) if files else ([], [])
+    if fitted and others:
+        note(f"{len(fitted)} of {len(files)} files are calibration rows: left out.")
+    evaluated = others or fitted
     if not wanted and not _are_many(evaluated):
         return open_view(given, progress, all_classes=all_classes)
     parts = mergeable.partitions_of(evaluated)
@@ -97,8 +100,11 @@ def load_data(
     if data == ("demo",):
         return lore.demo.digits()
     from lore_core.reading.formats import parts_of, sources_of
+    from lore_core.reading.raw_file import RawFile
 
-    files = sources_of([_standard_input() if name == "-" else name for name in data])
+    # By a pipe comes text or any binary format, compressed or not.
+    standard_input = RawFile("stdin", sys.stdin.buffer.read()) if "-" in data else ""
+    files = sources_of([standard_input if name == "-" else name for name in data])
     if len(files) > 2 and all(file.suffix in (".parquet", ".pq") for file in files):
         files = parts_of(files)
     mapping = lore.reading.parse_options(columns)
@@ -113,13 +119,6 @@ def load_other(typed: str, given: ViewOptions) -> lore.Dataset:
     """Read another model's predictions: a file, a directory, or two files joined by ";"."""
     data = (typed,) if as_path(typed).exists() else tuple(typed.split(";"))
     return load_data(data, given.columns, isolate=given.isolate)
-
-
-def _standard_input() -> Any:
-    """Return what comes by a pipe: CSV, JSON Lines or any binary format, compressed or not."""
-    from lore_core.reading.raw_file import RawFile
-
-    return RawFile("stdin", sys.stdin.buffer.read())
 
 
 def _target(dataset: lore.Dataset, wanted: str, *, all_classes: bool) -> str | int:
@@ -160,14 +159,6 @@ def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
     fitted = [path for path in files if half_of(path.name).split == CALIBRATION]
     return fitted, [path for path in files if path not in fitted]
-
-
-def _evaluated(files: Sequence[Path]) -> list[Path]:
-    """Return the files without those of calibration rows, if others are left."""
-    fitted, others = _halves(files) if files else ([], [])
-    if fitted and others:
-        note(f"{len(fitted)} of {len(files)} files are calibration rows: left out.")
-    return others or fitted
 
 
 def plan_of(

@@ -205,7 +205,10 @@ def _columns(
             values.validate(full=True)
             if len(values) != n_rows:
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
-        return values
+        return _without_bytes(values)
+
+    def head(name: str) -> Any:
+        return checked(name, first, 1) if first else checked(name)
 
     if is_log(names):
         records = pa.table({name: checked(name) for name in names}).to_pylist()
@@ -214,8 +217,7 @@ def _columns(
 
     def is_nested(name: str, kind: Any) -> bool:
         if _kind(kind) == "text":
-            values = checked(name, first, 1) if first else checked(name)
-            return may_be_nested(values[0].as_py())
+            return may_be_nested(head(name)[0].as_py())
         kind = kind.value_type if _is_list(kind) else kind
         return pa.types.is_map(kind) or (pa.types.is_struct(kind) and not _holds_images(kind))
 
@@ -236,6 +238,8 @@ def _columns(
             shapes[name], kinds[name] = (n_rows, SIDE, SIDE, 3), "whole"
         elif _is_list(kind_of) and (matrix := _matrix(checked(name))) is not None:
             shapes[name], kinds[name] = matrix.shape, _kind(kind_of.value_type)
+        elif kinds[name] == "other" and _kind(head(name).type) == "text":
+            kinds[name] = _kind(checked(name).type)
 
     def load(name: str) -> Any:
         values = checked(name)
@@ -287,6 +291,14 @@ def _kind(kind: Any) -> Kind:
 
 def _without_decimals(values: Any) -> Any:
     return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
+
+
+def _without_bytes(values: Any) -> Any:
+    """Return bytes as texts where all are UTF-8, as some writers do not say of theirs."""
+    are_bytes = pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
+    with suppress(pa.ArrowInvalid):
+        return values.cast(pa.large_string()) if are_bytes else values
+    return values
 
 
 def _series(values: Any) -> pd.Series[Any]:

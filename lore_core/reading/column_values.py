@@ -19,9 +19,10 @@ from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns, label_text
 from lore_core.reading.mapping import ColumnMapping
 
+#: Also C and I, of Inspect.
 _RIGHT = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1),
-    **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0),
+    **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct", "c"), 1),
+    **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect", "i"), 0),
 }
 #: Words of estimative probability: mid-points of Intelligence Community Directive 203 (2015).
 VERBAL_CONFIDENCES = {

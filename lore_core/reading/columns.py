@@ -26,19 +26,19 @@ MAX_BYTES = 8 * 2**30
 _MAX_DEPTH = 4
 #: Keys of class and probability in lists of both, as of BigQuery and Hugging Face pipelines.
 _CLASS_KEYS = (
-    ("label", "class", "class_name", "name"),
-    ("prob", "probability", "score", "confidence"),
+    ("label", "class", "class_name", "name", "tagname", "category"),
+    ("prob", "probability", "score", "confidence", "confidencescore"),
 )
 #: What lists of the classes' names are called.
-CLASS_LISTS = ("class_names", "classes", "classes_")
+CLASS_LISTS = ("class_names", "classes", "classes_", "vocab")
 #: Keys of a list of classes, and of one of their probabilities, as of Vertex AI.
-_LISTED_CLASSES = (("classes", "labels"), ("scores", "probabilities"))
+_LISTED_CLASSES = ("classes", "labels", "displayNames"), ("scores", "probabilities", "confidences")
 #: Longest sparse vector that is filled with zeros: more would be much from a small file.
 _MAX_SPARSE = 1000
 #: Texts that lists or objects may be, and lists of numbers as of Python, numpy and PyTorch.
 _NESTED = re.compile(r"\s*(?:(?:array|tensor)\()?[\[{(]|\s*\d?\.\d+(?:e-\d+)?[ ,;|]+\d?\.\d")
 _LIST = re.compile(
-    r"\s*(?:array\(|tensor\()?[\[(]?([\s\d.,;|eE+-]*\d[\s\d.,;|eE+-]*)[\])]?(?:, dtype=\w+)?\)?\s*"
+    r"\s*(?:\w+\()?[\[(]?([\s\d.,;|eE+-]*\d[\s\d.,;|eE+-]*)[\])]?(?:, dtype=[\w.]+)?\)?\s*"
 )
 _NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")
 #: Values of a column: one a row, or a matrix.
@@ -282,12 +282,13 @@ def _parsed(text: str) -> Any:
 
 
 def _written_in(raw: RawFile, name: str, cells: _Values) -> Columns | None:
-    """Return what all texts of a column write if that is numbers, in lists or by name."""
+    """Return what all texts of a column write, in lists or by name, if there are numbers in it."""
     is_text = isinstance(cells, pd.Series) and kind_of_dtype(cells.dtype) == "text"
     if is_text and all(map(may_be_nested, cells)):
         with suppress(ValueError, RecursionError):
             found = columns_of_records(raw, [{name: _parsed(text)} for text in cells])
-            return found if {*found.kinds.values()} <= {"number", "whole"} else None
+            kinds = {*found.kinds.values()}
+            return found if {"text"} != kinds <= {"number", "whole", "text"} else None
     return None
 
 
@@ -338,7 +339,7 @@ def shares_by_class(value: Any) -> dict[str, Any] | None:
     keys = {tuple(sorted(item)) for item in value}
     if len(keys) != 1 or len(names := keys.pop()) != 2:
         return None
-    label, share = (next((n for n in names if n in known), "") for known in _CLASS_KEYS)
+    label, share = (next((n for n in names if n.lower() in k), "") for k in _CLASS_KEYS)
     shares = {f"p_{item[label]}": item[share] for item in value} if label and share else {}
     return shares if len(shares) == len(value) else None
 

@@ -39,6 +39,7 @@ from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
 from lore_core.reading.logs import open_eval
 from lore_core.reading.npz import DAMAGE, check_entries, open_npz
 from lore_core.reading.raw_file import (
+    ARCHIVES,
     PACKED_SUFFIXES,
     RawFile,
     Source,
@@ -104,11 +105,12 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     raw = raw_file(source)
     if isinstance(raw.content, tuple):
         return with_true_class(_joined(raw.name, raw.content))
-    packing = raw.packing
-    raw = _unpacked(raw, packing) if packing else raw
+    packing = raw.packing if raw.suffix in ("", *_BY_SUFFIX) else ""
+    archive = _archive_of(raw) if packing == ".zip" else None
+    raw = _unpacked(raw, packing) if packing and not archive else raw
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
-    kind = _format_of(raw)
+    kind = archive or _format_of(raw)
     options = {"table": table, "query": query}
     if query and "query" not in kind.options:
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
@@ -120,6 +122,15 @@ def open_columns(source: Source, table: str | None = None, query: str | None = N
     if not columns.shapes:
         raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
     return with_true_class(columns)
+
+
+def _archive_of(raw: RawFile) -> FileFormat | None:
+    """Return the format of a zip archive by its members, whatever it is called."""
+    damage = refusing_damage(raw.name, "compressed file", *DAMAGE)
+    with damage, raw.open() as stream, zipfile.ZipFile(stream) as archive:
+        names = archive.namelist()
+    found = (end for end, own in ARCHIVES.items() for name in names if name.endswith(own))
+    return _BY_SUFFIX.get(next(found, ""))
 
 
 def _unpacked(raw: RawFile, packing: str) -> RawFile:
@@ -202,11 +213,6 @@ def _format_of(raw: RawFile) -> FileFormat:
     if head.startswith(b"FEA1"):
         raise InputError(f"'{raw.name}' is Feather of version 1. Save it by pandas' to_feather.")
     by_content = [kind for kind in FORMATS if head.startswith(kind.magic, kind.magic_offset)]
-    if by_suffix in (_TEXT, _JSON) and len(by_content) > 1:
-        raise InputError(
-            f"'{raw.name}' is a zip archive by its first bytes, no text. Correct the suffix to "
-            ".xlsx, .npz or .zip."
-        )
     if by_content:
         return by_suffix if by_suffix in by_content else by_content[0]
     if by_suffix in (_TEXT, None):

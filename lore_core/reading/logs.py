@@ -31,8 +31,6 @@ _UNUSED = (
     *("arguments", "resps", "filtered_resps", "target", "doc_hash", "prompt_hash", "target_hash"),
     *("filter", "model_response", "predictions", "gold_index", "input_tokens", "cont_tokens"),
 )
-#: Scores for right and wrong (inspect_ai.scorer: CORRECT, INCORRECT).
-_SCORES = {"C": 1, "I": 0}
 #: Zstandard's number in zip archives, and the header of each member.
 _ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
 _ATTACHED = "attachment://"
@@ -80,8 +78,11 @@ def _row_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
         try:
             # (Answers in text may be numbers, too.)
             logs = [float(item[0]) if isinstance(item, list) else item + 0.0 for item in found]
+            if isinstance(gold, str) and not gold.isdecimal():  # the text of a choice
+                texts = [item["arg_1"].strip() for item in record["arguments"].values()]
+                gold = texts.index(gold.strip())
             (label,) = map(int, gold if isinstance(gold, list) else [str(gold)])
-        except (TypeError, ValueError, LookupError):
+        except (TypeError, ValueError, LookupError, AttributeError):
             continue
         with np.errstate(invalid="ignore"):  # (What is not finite is refused with its row.)
             powers = np.exp(np.array(logs) - max(logs))
@@ -214,7 +215,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
     score = _mapping(sample.get("scores")).get(scorer)
     score = score if isinstance(score, dict) else {"value": score}
-    value, text = score.get("value"), _text(sample.get("input"))
+    text = _text(sample.get("input"))
     if text is not None and text.startswith(_ATTACHED):
         text = _text(_mapping(sample.get("attachments")).get(text.removeprefix(_ATTACHED), text))
     row: dict[str, Any] = {
@@ -222,7 +223,7 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
         "input": text,
         "target": _text(sample.get("target")),
         "answer": score.get("answer"),
-        "correct": _SCORES.get(value, value) if isinstance(value, str) else value,
+        "correct": score.get("value"),
     }
     if sample.get("epoch", 1) != 1:
         row["epoch"] = sample["epoch"]

@@ -20,10 +20,13 @@ PACKED_STARTS = {
     ".zst": b"\x28\xb5\x2f\xfd",
     ".bz2": b"BZh",
     ".xz": b"\xfd7zXZ\0",
+    ".zip": b"PK\x03\x04",
 }
 _HEAD_BYTES = 8
 #: Suffixes of compressed files, behind that of what they hold.
-PACKED_SUFFIXES = (*PACKED_STARTS, ".zip")
+PACKED_SUFFIXES = tuple(PACKED_STARTS)
+#: Formats that are zip archives, and how the name of a member of each ends.
+ARCHIVES = {".npz": ".npy", ".xlsx": "xl/workbook.xml", ".eval": "header.json"}
 #: Methods of tables of other libraries that return a table in memory, or one step to it.
 _TO_MEMORY = ("toArrow", "collect", "compute", "to_table", "to_arrow", "to_pandas")
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
@@ -50,9 +53,10 @@ class RawFile:
     def packing(self) -> str:
         """The suffix of its compression, by its name or first bytes; ``""`` if it has none."""
         suffix = Path(self.name).suffix.lower()
-        if suffix in PACKED_SUFFIXES or isinstance(self.content, (pa.Table, tuple)):
-            return suffix if suffix in PACKED_SUFFIXES else ""
-        if isinstance(self.content, Path) and not self.content.is_file():  # a folder, a pipe
+        if suffix in PACKED_SUFFIXES:
+            return suffix
+        is_file = isinstance(self.content, Path) and self.content.is_file()
+        if suffix in ARCHIVES or not (is_file or isinstance(self.content, bytes)):
             return ""
         with self.open() as stream:
             head = stream.read(_HEAD_BYTES)
@@ -100,6 +104,10 @@ def raw_file(source: Any) -> RawFile:
         return RawFile(path.name, path)
     if isinstance(source, (Table, Mapping)):
         try:
+            if isinstance(source, pd.DataFrame):
+                types = source.dtypes.items()
+                sparse = {n: kind.subtype for n, kind in types if isinstance(kind, pd.SparseDtype)}
+                source = source.astype(sparse)
             given = dict(_columns_of(source)) if isinstance(source, Mapping) else source
             return RawFile("table", pa.table(given))
         except (pa.ArrowException, TypeError, ValueError) as error:
@@ -126,12 +134,14 @@ def raw_file(source: Any) -> RawFile:
 
 def _columns_of(arrays: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
     """Yield columns of arrays by name, as of a dict or xarray, whose coordinates name columns."""
-    for name, values in arrays.items():
+    for name, given in arrays.items():
+        is_array = isinstance(given, np.ndarray)  # Arrow takes no foreign byte order
+        values = given.astype(given.dtype.newbyteorder("="), copy=False) if is_array else given
         if np.ndim(values) == 2:
-            frame = getattr(values, "to_pandas", lambda given=values: pd.DataFrame(given))()
+            frame = getattr(values, "to_pandas", lambda array=values: pd.DataFrame(array))()
             yield from ((f"{name}_{label}", frame[label].to_numpy()) for label in frame)
         else:
-            yield str(name), np.asarray(values)
+            yield str(name), np.asanyarray(values)  # with a mask, if it has one
 
 
 def check_parts(

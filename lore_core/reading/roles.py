@@ -38,7 +38,7 @@ def _words(text: str) -> tuple[str, ...]:
 _LABEL = _words(
     "y_true true_label true_labels true_class truelabel gold gold_label gold_labels gt gt_label "
     "ground_truth actual_label label labels target targets targs y true truth class_label y_test "
-    "actual class label_id label_ids observed outcome references ground_truth_label label_value"
+    "actual class label_id label_ids observed obs outcome references ground_truth_label label_value"
 )
 #: Columns that mark a class, as before or behind its name, and how the class they mark is called.
 _MARKED_CLASS = re.compile(
@@ -66,7 +66,7 @@ _WEIGHT = [
 ]
 _UNIT = ("unit", "units", "unit_id")
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
-_LOGITS = ("logits", "logit", "log_odds")
+_LOGITS = ("logits", "logit", "log_odds", "rawformulaval")
 _CONFIDENCE = _words(
     "confidence confidences conf max_prob max_probability top_prob prediction_score pred_score "
     "predictions_confidence"
@@ -83,10 +83,6 @@ _POSITIVE = (
     + _EITHER
 )
 _SCORE = ("score", "scores", "y_score", "prediction_scores")
-#: A single probability with such a name needs no note.
-_PLAIN = (*_EITHER, "p_1")
-#: Names of row weights, or of anything else that weighs.
-_MAYBE_WEIGHTS = ("weight", "weights", "w")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
     r"(\.pred(?=_(?!class$))|(?:\w+\.)?(?:(?:y|pred|predicted|prediction|scored)[_\-. ]){0,2}"
@@ -288,13 +284,15 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     family = _family(free, _LOGIT_FAMILY)
     if family:
         return family, "logits"
-    share = free.named(_PREDICTION)
+    share = free.named(_PREDICTION, (1, 2))
     if share and not mapping.prediction and is_share(free.columns, share):
         return (share,), "positive"
-    if mapping.prediction:
-        confidence = free.named(_CONFIDENCE, (1, 2)) or one or free.named(_SCORE, (1, 2))
-        return ((confidence,), "confidence") if confidence else ((), None)
     score = free.named(_SCORE, (1, 2))
+    if score and not free.columns.flat(score):
+        return (score,), "probabilities"
+    if mapping.prediction:
+        confidence = free.named(_CONFIDENCE, (1, 2)) or one or score
+        return ((confidence,), "confidence") if confidence else ((), None)
     return ((score,), "positive") if score else ((), None)
 
 
@@ -460,7 +458,7 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
     rows = columns.shapes[str(mapping.label)]
     names, kind = mapping.probabilities or (), mapping.probability_kind
     notes = []
-    if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
+    if kind == "positive" and len(names) == 1 and names[0].lower() not in (*_EITHER, "p_1"):
         notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")
     for name in columns.names:
         if name in used:
@@ -468,7 +466,7 @@ def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
         shape, called = columns.shapes[name], f"'{name}' of '{columns.file}'"
         if shape == rows and _key(name) in _LABEL:
             notes.append(f"{called} is metadata: the true class is '{mapping.label}'.")
-        if shape == rows and name.lower() in _MAYBE_WEIGHTS and mapping.weight is None:
+        if shape == rows and name.lower() in ("weight", "weights", "w") and mapping.weight is None:
             notes.append(
                 f"{called} is not used: every row counts once. If it weighs rows, map it as weight "
                 f'(mapping={{"weight": "{name}"}}, --column weight={name}, or on the Data page).'

@@ -272,8 +272,9 @@ def _class_list(content: Mapping[str, Any]) -> list[Any]:
 
 def _records_of(content: Mapping[str, Any]) -> list[Any] | None:
     """Return the records of one object, by whichever way pandas or others hold them in it."""
-    if {"columns", "data"} <= set(content):
-        return [dict(zip(content["columns"], row, strict=False)) for row in content["data"]]
+    columns, rows = content.get("columns"), content.get("data")
+    if isinstance(columns, list) and isinstance(rows, list) and {*map(type, rows)} <= {list}:
+        return [dict(zip(map(str, columns), row, strict=False)) for row in rows]
     if {"eval", "samples"} <= set(content):
         return [content]
     lists = {name: cells for name, cells in content.items() if isinstance(cells, list) and cells}

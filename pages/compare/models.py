@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from lore_core import InputError, reading
-from pages.data.sources import from_start
 from pages.shared.controls import PATH, UPLOAD, in_session, source_control, upload_control
 from pages.shared.files import named_path, states_of
 from pages.shared.header import show_error
@@ -44,7 +43,7 @@ def add_model() -> None:
             files = [named_path(part) for part in text.split(";") if part.strip()]
         if st.button("Compare", type="primary", disabled=not files):
             with st.spinner("Reading and checking …"):
-                read = reading.read(from_start(files), isolate=True)
+                read = reading.read(files, isolate=True)
             states = states_of(item for item in files if isinstance(item, Path))
             add_other(as_loaded(read, join_names(files), states))
             st.switch_page(_PAGE)

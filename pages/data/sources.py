@@ -118,14 +118,6 @@ def overview_key(files: list[Any], mapping: reading.ColumnMapping | None) -> lis
     return [*state, mapping or reading.ColumnMapping()]
 
 
-def from_start(files: list[Any]) -> Any:
-    """Return files as they are read, uploads from their beginning."""
-    for item in files:
-        if hasattr(item, "seek"):
-            item.seek(0)
-    return files[0] if len(files) == 1 else files
-
-
 def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
@@ -134,8 +126,7 @@ def read_and_adopt(
         mapping = mapping or session.linked_mapping()
         st.session_state[session.READ_MAPPING] = mapping
         with st.spinner("Reading and checking …"):
-            given = from_start(files)
-            result = reading.read(given, mapping=mapping, isolate=True, overview=True)
+            result = reading.read(files, mapping=mapping, isolate=True, overview=True)
             st.session_state[OVERVIEW] = overview_key(files, mapping), result.overview
             states = states_of(item for item in files if isinstance(item, Path))
             session.adopt(session.as_loaded(result, source, states, mapping))
@@ -307,9 +298,7 @@ def _overview(files: list[Any]) -> FileOverview | None:
     """Return what the files hold, as it was read with them; None where they are damaged."""
     key = overview_key(files, st.session_state.get(READ_MAPPING))
     try:
-        return once_a_state(
-            OVERVIEW, key, lambda: inspect(from_start(files), mapping=key[-1], isolate=True)
-        )
+        return once_a_state(OVERVIEW, key, lambda: inspect(files, mapping=key[-1], isolate=True))
     except InputError:
         return None
 

@@ -86,11 +86,25 @@ def test_json_as_pandas_writes_it(tmp_path, orient):
 
 
 def test_a_zip_of_two_files_and_arrays_by_name():
-    refused(RawFile("a.zip", zipped(b"", "ab")), r"'a\.zip' holds 2 files \(a, b\), not one")
-    assert_is(lore.load(RawFile("a.zip", zipped(TABLE.to_csv(index=False)))))
-    assert_is(lore.load({"label": Y, "probs": P, "features": F}))
+    refused(RawFile("a.csv", zipped(b"", "ab")), r"'a\.csv' holds 2 files \(a, b\), not one")
+    refused({"label": Y, "p": np.ma.masked_less(P[:, 0], 0.1)}, "must be finite; got a missing")
+    assert_is(lore.load({"label": Y.astype(">i4"), "probs": P.astype(">f8"), "features": F}))
+    assert_is(lore.load(TABLE.astype({"p_cat": pd.SparseDtype(float)})))
+    refused(RawFile("a.json", b'{"columns": ["label"], "data": [["cat"], 1]}'), "no column of true")
     texts = pd.DataFrame({"y": Y, "probs": map(str, P.tolist())}).to_csv(index=False)
     assert_is(lore.load(RawFile("a.csv", f"# a comment\n{texts}".encode())), features=False)
+
+
+def test_archives_by_what_they_hold_and_bytes_that_are_texts(tmp_path):
+    np.savez(tmp_path / "a.npz", labels=Y, probs=P, features=F)
+    TABLE.to_excel(tmp_path / "a.xlsx", index=False)
+    for content in ((tmp_path / "a.npz").read_bytes(), (tmp_path / "a.xlsx").read_bytes()):
+        for name in ("a.csv", "a.zip", "a"):
+            assert_is(lore.load(RawFile(name, content)))
+    rows = TABLE.assign(label=[*map(str.encode, WORDS)], blob=[b"\xff"] * N)
+    rows.to_parquet(path := tmp_path / "a.parquet")
+    assert_is(data := lore.load(path))
+    assert (data.class_names, data.metadata) == (tuple(NAMES), None)
 
 
 def test_rows_of_each_class_and_of_the_predicted_one():
@@ -126,6 +140,11 @@ LOGS = {
         {"match": {"correct": bool(RIGHT[k])}, "metrics": {"confidence": P[k].max()}}.items()],
     "Vertex AI": lambda k: {
         "label": WORDS[k], "got": {"classes": NAMES[::-1], "scores": P[k, ::-1].tolist()}},
+    "Comprehend": lambda k: {
+        "label": WORDS[k], "Classes": [{"Name": NAMES[c], "Score": P[k, c]} for c in (2, 0, 1)]},
+    "lm-evaluation-harness": lambda k: {
+        "target": WORDS[k], "filtered_resps": [[str(v), "False"] for v in np.log(P[k])],
+        "arguments": {str(c): {"arg_1": f" {name}"} for c, name in enumerate(NAMES)}},
     "pipeline": lambda k: {"label": GUESS[k], "score": P[k].max(), "true_label": WORDS[k]},
     "KNIME": lambda k: {"y": WORDS[k], **{f"P (y={NAMES[c]})": P[k, c] for c in range(3)}},
 }  # fmt: skip
