@@ -22,7 +22,7 @@ from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.data.processes import DASHBOARD, preload
 from lore_core.kernel_sums.schedule import one_thread_a_product
-from pages.shared import controls, header, session
+from pages.shared import controls, header, live, session
 from pages.shared.files import arguments
 from pages.shared.methods import prefetch
 from pages.shared.requests import ROUTES, Assets
@@ -73,6 +73,7 @@ def show() -> None:
     # The address of the first page has no name; who gives it one is led to it.
     named = st.Page("pages/data/page.py", title="Data", url_path="data", visibility="hidden")
     page = st.navigation([*pages, named], position="top")
+    st.session_state.pop(live.CONTROLS, None)
     try:
         if page.url_path == "data":
             session.ensure_loaded()
@@ -98,6 +99,7 @@ def show() -> None:
         with page_slot(_say_how_many_come_before, is_step=is_step):
             page.run()
         controls.note_changes()  # of controls that were not there before
+        st.session_state[live.CONTROLS] = live.control_values()
         prefetch()
         trim_memory()
     except InputError as error:

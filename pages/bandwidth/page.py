@@ -10,7 +10,7 @@ from lore_core.data.defaults import TRIED_BINS
 from lore_core.data.number_text import decimal
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics import BandwidthSuggestion
-from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
+from lore_core.metrics.catalogue import ALCE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
@@ -89,8 +89,9 @@ if not view.is_local:
 # The curve comes at once, what is concluded from it with what chance shows.
 request = compute.chance_request(view)
 is_simulated = request is None or is_ready(request)
-chance = await_result(request) if request is not None and is_simulated else None
-top, curve = st.container(key="main_answer"), compute.curve(view)
+top = st.container(key="main_answer")
+place, curve = top.empty(), compute.curve(view)
+chance = await_result(request, place) if request is not None and is_simulated else None
 best = compute.suggestion(view, tuple(sorted({*TRIED_BINS, view.n_bins})))
 with top:
     text, button = st.columns([5, 1], vertical_alignment="center")
@@ -132,17 +133,15 @@ if best is not None:
             rows, in_use = f"{best.n_rows:,} calibration rows", (view.gamma, view.n_bins)
             chart = suggestion_figure(best, rows=f"{rows}, {view.map_name}", in_use=in_use)
             show_chart(chart, "suggestion")
-            errors, table = compute.errors(view), compute.reliability(view)
+            errors = compute.errors(view)
             st.caption(
                 f"At γ = {view.gamma:g} and {view.n_bins} bins, half of the evaluation rows have "
                 f"{np.median(errors.effective_size):,.0f} effective neighbours or more; the "
                 f"supported MLCE is {MLCE_SUPPORTED.text(errors.supported_maximum())} points, the "
-                f"ALCE {ALCE.text(errors.average)}. As γ → ∞ the ALCE becomes the ECE, "
-                f"{ECE.text(table.expected_calibration_error)} points."
+                f"ALCE {ALCE.text(errors.average)}."
             )
 whole_curve(view, metric)
-simulating = st.container()
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
 if request is not None and not is_simulated:
-    await_result(request, simulating)
+    await_result(request, place)
     st.rerun()

@@ -73,10 +73,9 @@ def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     table = in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap")
     st.dataframe(table, height="content", column_order=[*columns], column_config=columns)
     st.caption(
-        f"Groups of {min_group_size} rows or more. Intervals of gaps hold for all groups at once. "
-        f"The worst cell of group and confidence bin is that of cells of {MIN_CELL_ROWS} rows or "
-        "more; the worst of many is large by selection. Recalibrate says what held-out rows show "
-        "there."
+        f"Groups of {min_group_size} rows or more; intervals hold for all of them at once. Cells "
+        f"of group and confidence bin with {MIN_CELL_ROWS} rows or more: the worst of many is "
+        "large by selection. Recalibrate says what held-out rows show there."
     )
 
 

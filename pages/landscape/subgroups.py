@@ -38,10 +38,9 @@ def against_control() -> None:
             "Worse than",
             [shared.AUTOMATIC, *AGAINST],
             **linked("against"),
-            help="nothing wrong: every miscalibrated subgroup. the average: subgroups further off "
-            "than all rows together. rows of the same confidence: what is left after the best "
-            "recalibration that looks at the confidence only. automatic: the average where that is "
-            "itself significant, else nothing wrong; the headline of Overview is this one.",
+            help="nothing wrong: every miscalibrated subgroup. the average: those further off than "
+            "all rows. rows of the same confidence: what the best recalibration of the confidence "
+            "leaves. automatic, as on Overview: the average if significant, else nothing wrong.",
         )
         st.caption(
             "Values and ranges of columns, pairs of columns, and regions of the map are searched "

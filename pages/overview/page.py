@@ -58,7 +58,7 @@ if view.calibration is not None and search is not None and (overall.matters or f
     request = compute.work(remaining_of, view)
 
 
-def _head(container: DeltaGenerator | None = None) -> None:
+def _head(container: DeltaGenerator) -> None:
     remaining = await_result(request, container) if request is not None else None
     with top.container():
         headline(verdict, "" if remaining is None else remaining.sentence(overall))
@@ -66,7 +66,7 @@ def _head(container: DeltaGenerator | None = None) -> None:
 
 known = request is None or is_ready(request)
 if known:
-    _head()
+    _head(top)
 else:
     with top.container():
         headline(verdict, _TESTING)

@@ -104,9 +104,8 @@ def _fits(view: View, result: Comparison, measured_on: str) -> None:
             n_kept = int(method.without_neighbours(view.evaluation).sum())
             st.caption(
                 f"Fitted on {method.n_rows_:,} calibration rows. LoRe uses {view.kernel_in_words} "
-                f"({view.embedding.description}); the local errors are measured on {measured_on}. "
-                f"{rows_words(n_kept)} kept the old confidence: no calibration row is in the same "
-                "bin."
+                f"({view.embedding.description}); local errors on {measured_on}. "
+                f"{rows_words(n_kept)} without a calibration row in their bin stay as they were."
             )
 
 
@@ -172,7 +171,7 @@ conclude(answer, conclude_recalibration(result, search))
 request = compute.intervals(view, result, measure_map)
 simulated = None
 if request is not None and is_ready(request):
-    simulated = await_result(request)
+    simulated = await_result(request, waiting)
     result = result if simulated is None else result.with_simulated(simulated)
 with table.container():
     results.short_table(result)

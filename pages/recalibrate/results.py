@@ -201,9 +201,8 @@ def metrics_table(
     paired = ", ".join(item.words for item in result.paired if item in metrics)
     notes = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
-        f"(paired, all methods taken together); amber: worse. Only {paired} are tested so, which "
-        "are means of rows: of the other metrics no interval of a difference can be relied on. "
-        f"{ABOUT_INTERVALS}"
+        f"(paired, all methods taken together); amber: worse. Only means of rows ({paired}) can "
+        f"be tested so. {ABOUT_INTERVALS}"
     ]
     without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
     if without and pending:

@@ -25,7 +25,7 @@ from pages.shared.maps import duration
 from pages.shared.methods import grouping, preselected
 from pages.shared.session import origin, saved
 from pages.shared.store import store
-from pages.shared.tasks import is_busy, start_job, wait_for
+from pages.shared.tasks import current_job, start_job, wait_for
 
 #: Seconds of a report: its start, times the root of the rows (fewer resamples of more).
 _START, _ROOT = 5.0, 0.12
@@ -63,17 +63,13 @@ def _contents(view: View, settings: ReportSettings) -> None:
     column, methods = plain(settings.group_column or ""), plain(", ".join(settings.methods or ()))
     costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
     parts = {
-        "**index.html**: the report to read, on a screen or on paper: verdict, every number with "
-        "its interval, how it was computed, and what it does not say": True,
-        "**Subgroups**: every significant one, its evidence and examples": True,
+        "**index.html**: verdict, significant subgroups, every number with its interval": True,
         "**Landscape** with a γ slider that works without a server": view.is_local,
         f"**Recalibrators** ranked, with paired differences: {methods}": calibrated,
         f"**Fairness**: every group under every method, by {column}": grouped,
         f"**Decisions** at a cost of {costs}": True,
-        "**figures/**: every figure, interactive without a network, and as SVG and PDF": True,
-        "**tables/**: every number as CSV and Parquet, one line a row included": True,
-        "**config.json** and **rerun.sh**: every setting, and the command that makes the same "
-        "numbers again": True,
+        "**figures/**, **tables/**: interactive, SVG and PDF; CSV and Parquet": True,
+        "**config.json**, **rerun.sh**: the settings, the command for the same numbers": True,
     }
     st.markdown("\n".join(f"- {words}" for words, is_there in parts.items() if is_there))
     missing = {
@@ -124,7 +120,8 @@ request = Request(
     lane="server",
     keep=partial(reports.put, key),
 )
-busy = is_busy()
+job = current_job()
+busy = job is not None and not job.ended
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Make the report" if content is None else "Make it anew",
@@ -155,8 +152,8 @@ if content is not None:
     with zipfile.ZipFile(io.BytesIO(content)) as bundle:
         page = bundle.read("index.html").decode("utf-8")
     st.iframe(page, height=_WINDOW, alt="The report")
-elif busy:
-    st.caption("Being computed: progress and Cancel are at the bottom of the window.")
+elif job is not None and busy:
+    st.caption(f"{plain(job.title)}: progress and Cancel are at the bottom of the window.")
 else:
     st.caption(f"Takes about {duration(request.seconds)} and can be cancelled.")
 next_step("pages/landscape/page.py", "back to the landscape")

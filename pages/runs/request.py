@@ -46,10 +46,9 @@ from pages.shared.store import store
 _DRAWS, _ROWS = 10, 2_000
 _INSTEAD = "Give the directory that holds the runs; a single file belongs on the Data page."
 _TEXT = (
-    "**One training is one draw:** a recalibrator that won on your data may have been lucky. "
-    "Train the same model with ten seeds or more, save each training's predictions as a pair "
-    "of files (.npz, .csv, .parquet, …), and every recalibrator is measured on each. "
-    "**Sample** shows what comes out."
+    "**One training is one draw:** a recalibrator that won may have been lucky. Train the model "
+    "with ten seeds or more and save each training's predictions as a pair of files (.npz, .csv, "
+    ".parquet, …): every recalibrator is measured on each. **Sample** shows what comes out."
 )
 _EXAMPLE = """my_runs/
 ├── seed00_cal.npz    to fit on
@@ -364,10 +363,9 @@ def _how_sure(result: RunsComparison) -> str:
     if result.n_runs < 2 or not others:
         return "One run has no spread, and one method no other: nothing can be tested."
     return (
-        f"Runs are pairs: “significantly” means that the t interval of the paired difference over "
-        f"{result.n_runs:,} runs leaves out 0, at 95 %, or for the best (which was picked by "
-        f"looking) at 1 − 5 %/{others} against each of the other {others}. It is about other "
-        "trainings of the same kind, not other data, and about errors as observed, with noise."
+        f"“Significantly”: the t interval of the paired difference over {result.n_runs:,} runs "
+        f"leaves out 0, at 95 %, or for the best (picked by looking) at 1 − 5 %/{others} against "
+        f"each other one. It is about other trainings, not other data, and errors as observed."
     )
 
 

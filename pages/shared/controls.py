@@ -312,7 +312,8 @@ def view_controls(
             help="Equal steps of confidence, or about as many rows in each.",
         )
         target = target_control(dataset)
-    on = dict([_usable(dataset, wanted)]) if wanted else {}
+    with st.container():  # (What follows keeps its place when there is no more to say.)
+        on = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(
             "These data hold no features, so only global calibration can be shown. To see "
@@ -365,10 +366,11 @@ def _chosen_map(
     view: View, container: DeltaGenerator, label: str, names: list[str], key: str, **look: Any
 ) -> tuple[str, Embedding]:
     """Choose a map; a name that is none of these data's is the view's own."""
-    name = container.selectbox(label, names, **linked(key), **look)
+    name, place = container.selectbox(label, names, **linked(key), **look), st.container()
     if name == view.map_name or name not in maps.available_maps(view.dataset):
         return view.map_name, view.embedding
-    return _usable(view.dataset, name)
+    with place:
+        return _usable(view.dataset, name)
 
 
 def curve_metric(container: DeltaGenerator) -> CurveKey:

@@ -35,6 +35,8 @@ _MAP = st.components.v2.component(
 #: Of the link; in the session, where the reader looks on the map seen last (None: at all of it).
 _VIEW, _LOOKED = "view", "_looked"
 _SHOWN = "_charts"
+#: In the session: :func:`control_values` when the page had run, absent while it runs.
+CONTROLS = "_controls"
 _EYE = ("eye", "up", "center")
 _CHART = st.components.v2.component(
     "lore_lens.chart",
@@ -100,8 +102,18 @@ def _mount(
 
     noted = {f"on_{what}_change": partial(note, what) for what in events}
     _MAP(key=key, data=scene, on_view_change=take_view, **noted)
-    if st.session_state.get(f"{key}_events"):
+    # What is done elsewhere at the same moment comes with the map's view, for which the page as a
+    # whole is not run: a menu would open and stay empty.
+    noted = st.session_state.get(CONTROLS)
+    is_other = noted is not None and not control_values() <= noted
+    if is_other or st.session_state.get(f"{key}_events"):
         st.rerun()
+
+
+def control_values() -> set[tuple[object, object]]:
+    """Return what is chosen, typed and on; what is off may be a button, which is so by itself."""
+    kinds, items = bool | int | float | str, st.session_state.items()
+    return {(key, it) for key, it in items if isinstance(it, kinds) and it is not False}
 
 
 def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:

@@ -138,8 +138,10 @@ def await_result(
 
     ``show``: draws a part of the result, None at first, each time a larger one is there.
     """
+    # (A place whether or not there is a wait: what follows keeps its own, and menus stay open.)
+    place = (container or st).empty()
     if _is_stopped(request):
-        with (container or st).container():
+        with place.container():
             st.info(f"{request.title}: cancelled; nothing else changed.", icon=":material/cancel:")
             again = st.session_state.pop
             st.button("Begin again", key="begin_again", on_click=again, args=(_STOPPED, None))
@@ -147,7 +149,7 @@ def await_result(
     task = submit(request)
     if not task.ended:
         with _waiting(task), release_slot():
-            _watch_task(task, request, container, show)
+            _watch_task(task, request, place, show)
     result: Result = task.result()
     return result
 
@@ -187,10 +189,7 @@ def _is_stopped(request: Request[Any]) -> bool:
 
 
 def _watch_task(
-    task: Task,
-    request: Request[Any],
-    container: DeltaGenerator | None,
-    show: Callable[[Any], object],
+    task: Task, request: Request[Any], place: DeltaGenerator, show: Callable[[Any], object]
 ) -> None:
     if task.wait(_SILENT_SECONDS):
         return
@@ -201,8 +200,7 @@ def _watch_task(
         leave(task, this_session())
 
     show(part := None)
-    shown = (container or st).empty()
-    with shown.container(
+    with place.container(
         horizontal=True, vertical_alignment="bottom", key=f"awaited_{request.name}"
     ):
         bar = show_progress(task, stop, f"stop_{request.name}")
@@ -212,7 +210,7 @@ def _watch_task(
         if (newest := task.part) is not None and newest is not part:
             part = newest
             show(part)
-    shown.empty()
+    place.empty()
 
 
 def show_progress(task: Task, stop: Callable[[], None], key: str) -> DeltaGenerator:

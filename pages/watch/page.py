@@ -77,19 +77,16 @@ def _how_sure(look: Look, watched: list[Watched]) -> None:
     st.markdown(plain(f"{n_rows} in {batches_words(len(watched))} on {look.batches.plan.note}."))
     st.markdown(
         unbroken(
-            f"p: the share of {N_DRAWS} simulations, in which errors are everywhere what "
-            "they were in all earlier batches together, that show as large a change; of rows in "
-            "memory slices by columns and words are tested as well, and p is twice the lower "
-            "(Bonferroni)."
-            f" At p ≤ {percent(LEVEL, 0)} (*) at most about one batch in a hundred of a model that "
-            "does not change is marked."
+            f"p: the share of {N_DRAWS} simulations without a change that show as large a one; "
+            "with slices by columns and words, tested as well, twice the lower p (Bonferroni). "
+            f"At p ≤ {percent(LEVEL, 0)} (*) at most about one batch in a hundred is marked of a "
+            "model that does not change."
         )
     )
     st.markdown(
-        "More rows where errors were large before are no change, though ECE, ALCE and MLCE may "
-        "rise: only rows of the same confidence and place on the map are compared. New regions: "
-        "rows with no earlier row near them; they are not tested. “Since” is said where the "
-        "batches after the marked one, tested alone, still differ from those before it."
+        "Only rows of the same confidence and place on the map are compared: more rows where "
+        "errors were large are no change. New regions, far from earlier rows, are not tested. "
+        "“Since”: the later batches, tested alone, still differ from those before."
     )
 
 

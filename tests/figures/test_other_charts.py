@@ -38,6 +38,9 @@ def test_groups(grouped, metric):
     report = group_report(*grouped, n_draws=0).assign(small=True)
     chart = group_figure({"No recalibration": report}, rows="rows")
     assert all("0.35" in color for color in chart.figure.data[1].marker.color)
+    wide = report.assign(small=[True, False], gap=0, gap_low=[-1, -0.1], gap_high=[1, 0.1])
+    axis = group_figure({"No recalibration": wide}, rows="rows").figure.layout.xaxis
+    assert axis.range == pytest.approx((-10.8, 10.8)), "the small group makes no room"
 
 
 def test_rewards(grouped):

@@ -35,8 +35,8 @@ _TITLES = {"gap": "Mean gap of each group", "ece": "ECE of each group", "mce": "
 _GOLDEN = 0.6180339887498949
 #: Height of a strip, of which neighbouring ones are 1 apart.
 _STRIP = 0.46
-#: More dots than this become smaller.
-_MANY = 100
+#: More dots than this become smaller. Room at the ends of an axis of groups, as a share of it.
+_MANY, _ROOM = 100, 0.04
 
 
 def group_figure(
@@ -57,6 +57,7 @@ def group_figure(
     n, gap = len(groups), metric == "gap"
     spread = np.linspace(0.28, -0.28, len(reports)) if len(reports) > 1 else np.zeros(1)
     marks: list[Mark] = []
+    tables = [report.assign(method=label) for label, report in reports.items()]
     for position, (label, report) in enumerate(reports.items()):
         place = np.array([n - 1 - groups.index(str(name)) for name in report["group"]])
         colors = [method_color(label, position)] * n
@@ -78,20 +79,26 @@ def group_figure(
         else ABOUT_INTERVALS
     )
     order = ", methods in the order of the legend" if len(reports) > 1 else ""
-    x = Axis("confidence − accuracy" if gap else metric.upper(), "points")
+    table = pd.concat(tables, ignore_index=True)
+    # (Intervals of small groups, which may be as wide as can be, make no room.)
+    counted = table if table["small"].all() else table[~table["small"]]
+    ends = counted[[f"{metric}_low", f"{metric}_high"]].to_numpy()
+    seen = np.concatenate([[0.0], table[metric], ends.ravel()])
+    low, high = np.nanmin(seen), np.nanmax(seen)
+    span = float(low - _ROOM * (high - low)), float(high + _ROOM * (high - low))
+    x = Axis("confidence − accuracy" if gap else metric.upper(), "points", span=span)
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
-    tables = [report.assign(method=label) for label, report in reports.items()]
     return PanelPicture(
         title=_TITLES[metric],
         subtitle=rows,
         how_to_read=(
-            f"Numbers behind the names are rows; lines are 95 % intervals{order}. Faint dots are "
-            f"small groups, whose numbers are mostly noise. {meaning}"
+            f"Numbers behind the names are rows; lines are 95 % intervals{order}. Small groups are "
+            f"faint: mostly noise, and their intervals may end outside. {meaning}"
         ),
         alt=f"{_TITLES[metric]}, {n} groups, methods {', '.join(reports)}",
         name=f"groups-{metric}",
-        table=pd.concat(tables, ignore_index=True),
+        table=table,
         panels=(Panel(x, names, [*marks, Rule(0, Tint("quiet"))]),),
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
@@ -138,19 +145,20 @@ def _with_intervals(
     bold: bool = False,
 ) -> list[Mark]:
     value, low, high = interval.T
-    colors = np.array([tint.meaning for tint in tints])
+    looks = list(dict.fromkeys(tints))
+    look = np.array([looks.index(tint) for tint in tints])
     # Lines of their own, not error bars: an ECE may lie above its interval.
     lines = [
         Line(
-            segments(low[colors == color], high[colors == color]),
-            np.repeat(place[colors == color], 3),
-            Tint(color, 1.0 if bold else 0.6),
+            segments(low[look == k], high[look == k]),
+            np.repeat(place[look == k], 3),
+            Tint(tint.meaning, tint.alpha * (1.0 if bold else 0.6)),
             name=f"{label}, 95 %",
             group=label,
             listed=False,
             width=2 if bold else 1.3,
         )
-        for color in dict.fromkeys(colors.tolist())
+        for k, tint in enumerate(looks)
     ]
     dots = Dots(value, place, tints, 8, name=label, group=label, hover=hover)
     return [*lines, dots]

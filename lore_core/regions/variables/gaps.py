@@ -215,6 +215,8 @@ def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame) -> 
     if ranked.empty:
         return f"{text}."
     p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking)
+    if size > 1 and ranking["p_adjusted"].min() >= 0.05:
+        text = f"None of the {size:,} variables tested makes a significant difference. {text}"
     many = "" if size == 1 else f", adjusted for the {size:,} variables tested"
     verdict = "a significant difference" if p < 0.05 else "not a significant difference"
     return f"{text}: {verdict} ({p_sentence(p)}{many})."

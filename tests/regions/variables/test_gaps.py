@@ -146,6 +146,8 @@ def test_the_variable_behind_the_error_comes_first():
     text = describe_variable("x", table, ranking)
     assert "a significant difference (p < 0.001, adjusted for the" in text
     assert "not a significant difference" in describe_variable("y", table, ranking)
+    none = describe_variable("y", table, ranking.assign(p_adjusted=0.05))
+    assert none.startswith(f"None of the {len(ranking)} variables tested makes a")
 
 
 def test_furthest_off_is_sure_and_large_not_only_one_of_them():
