@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -70,16 +70,14 @@ def limited_threads(n_jobs: int) -> Iterator[None]:
         yield
 
 
-def one_thread_a_product() -> AbstractContextManager[object]:
-    """Let this process multiply matrices on one thread each, from now on or in a ``with`` block.
+def one_thread_a_product() -> None:
+    """Let this process multiply matrices on one thread each, from now on; kernel sums use all.
 
-    Kernel sums use all. Fits multiply small matrices thousands of times; shared among threads on a
-    busy machine they took two to ten times as long; idle, nothing is lost.
+    Fits multiply small matrices thousands of times; shared among threads beside a busy process they
+    took two to four times as long; idle, nothing is lost.
     """
-    if ThreadpoolController is None:
-        return nullcontext()
-    limit: AbstractContextManager[object] = ThreadpoolController().limit(limits=1, user_api="blas")
-    return limit
+    if ThreadpoolController is not None:
+        ThreadpoolController().limit(limits=1, user_api="blas")
 
 
 class Workers:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypedDict
 
@@ -88,12 +86,7 @@ class Recalibrator(Shown, ABC):
                 '(mapping={"weight": ""}, --column weight=).'
             )
         self._check_params()
-        from lore_core.kernel_sums.schedule import one_thread_a_product  # not to apply a file
-
-        # (Of fits in several threads the first to end would give the others' limit back.)
-        in_main = threading.current_thread() is threading.main_thread()
-        with one_thread_a_product() if in_main else nullcontext():
-            self._state = self._fit_on(calibration, embedding, progress)
+        self._state = self._fit_on(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
         self.fitted_on_, self.answer_threshold = FittedOn.of(calibration, embedding), None
         return self

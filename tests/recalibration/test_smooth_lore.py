@@ -3,7 +3,6 @@ import dataclasses
 import numpy as np
 import pytest
 from synthetic import overconfident
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
@@ -193,14 +192,6 @@ def test_next_to_no_rows(n):
     assert np.isfinite(after.probabilities).all()
     with pytest.raises(InputError, match="must have two calibration rows or more; got one"):
         SmoothLoRe().fit(data.rows([0]), z[:1])
-
-
-def test_a_fit_multiplies_on_one_thread_and_gives_the_others_back(rows):
-    seen = []
-    with threadpool_limits(2, "blas"):
-        SmoothLoRe().fit(*rows, progress=lambda *_: seen.extend(threadpool_info()))
-        assert max(of["num_threads"] for of in threadpool_info() if of["user_api"] == "blas") == 2
-    assert {of["num_threads"] for of in seen if of["user_api"] == "blas"} == {1}
 
 
 def test_many_rows_are_corrected_part_by_part(rows, fitted, monkeypatch):
