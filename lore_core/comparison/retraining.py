@@ -40,11 +40,10 @@ class GainEstimate:
 def retraining_frame(losses: LossParts) -> pd.DataFrame:
     """Return what each step gains as a table, one row a step.
 
-    ``brier, brier_low, brier_high`` (of the features a lower bound).
+    ``brier, brier_low, brier_high`` (of the features a lower bound); what is below 0, noise, is 0.
     """
-    gains = [
-        (of.value, of.low, of.high) for of in (losses.calibration, losses.grouping, losses.both)
-    ]
+    parts = losses.calibration, losses.grouping, losses.both
+    gains = [(max(of.value, 0.0), of.low, of.high) for of in parts]
     index = pd.Index(STEPS, name="step")
     return pd.DataFrame(gains, index, columns=["brier", "brier_low", "brier_high"])
 
