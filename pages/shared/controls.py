@@ -312,7 +312,7 @@ def view_controls(
             help="Equal steps of confidence, or about as many rows in each.",
         )
         target = target_control(dataset)
-    with st.container():  # (What follows keeps its place when there is no more to say.)
+    with st.container():  # (What follows stays in place when there is no more to say.)
         on = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import streamlit as st
 
 from lore_core import InputError, demo, reading
 from lore_core.dashboard.large_arrays import map_arrays
+from lore_core.dashboard.worker_pool import lower_priority
 from lore_core.data.arrays import Mask
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION, Dataset
@@ -17,7 +19,6 @@ from lore_core.mergeable.partitions.run import WholeData, read_whole_data
 from lore_core.regions import SavedSubgroup
 from lore_core.regions.subgroups.saved import link_text, read_link_text
 from pages.shared.files import State, arguments, states_of
-from pages.shared.scheduler import run_when_idle
 from pages.shared.store import DEMO, Loaded, store
 
 Made = TypeVar("Made")
@@ -184,6 +185,7 @@ def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping |
 
 def _read_other_ahead() -> None:
     """Read the other model that the command line names, before Compare asks for it."""
+    lower_priority()
     paths = tuple(arguments().against)
     with suppress(InputError):  # Compare reads it again, and shows why it cannot be read
         _read(paths, states_of(map(Path, paths)), None)
@@ -253,7 +255,7 @@ def load_startup_data(wanted: str | None = None) -> None:
     store().loaded.hold(loaded.key, loaded)
     _show(loaded)
     if arguments().against:
-        run_when_idle("other model", _read_other_ahead)
+        Thread(target=_read_other_ahead, name="other model", daemon=True).start()
 
 
 def origin() -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -138,7 +138,7 @@ def await_result(
 
     ``show``: draws a part of the result, None at first, each time a larger one is there.
     """
-    # (A place whether or not there is a wait: what follows keeps its own, and menus stay open.)
+    # (A place whether or not there is a wait: what follows stays in its own, menus open.)
     place = (container or st).empty()
     if _is_stopped(request):
         with place.container():

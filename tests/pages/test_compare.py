@@ -1,5 +1,6 @@
 import dataclasses
 import io
+import threading
 
 import numpy as np
 import pandas as pd
@@ -145,16 +146,17 @@ def test_the_model_that_the_command_names_is_read_before_it_is_asked_for(
     for path, of in zip(paths, (old, new), strict=True):
         known = {"labels": of.labels, "probs": of.probabilities, "X": old.features}
         np.savez(path, **known, split=old.split)
-    read, idle = [], []
+    read = []
     original = session.reading.read
     monkeypatch.setattr(
         session.reading, "read", lambda files, **how: read.append(files) or original(files, **how)
     )
-    monkeypatch.setattr(session, "run_when_idle", lambda _, function: idle.append(function))
     begin = ["app.py", "--data-root", "/", "--data", str(paths[0]), "--against", str(paths[1])]
     page = open_page("overview", arguments=begin)
-    assert read == [[str(paths[0])]]
-    idle[0]()
+    for thread in threading.enumerate():
+        if thread.name == "other model":
+            thread.join()
+    assert read == [[str(path)] for path in paths]
     page = page.go("compare")
     assert page.errors == []
     assert "is worse overall: NLL" in page.plain
