@@ -13,6 +13,7 @@ import numpy as np
 import plotly
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from lore_core import Dataset, Embedding
 from lore_core.figures import Chart
@@ -103,9 +104,10 @@ def _mount(
     noted = {f"on_{what}_change": partial(note, what) for what in events}
     _MAP(key=key, data=scene, on_view_change=take_view, **noted)
     # What is done elsewhere at the same moment comes with the map's view, for which the page as a
-    # whole is not run: a menu would open and stay empty.
-    noted = st.session_state.get(CONTROLS)
-    is_other = noted is not None and not control_values() <= noted
+    # whole is not run, or cut short: a menu would open and stay empty.
+    context, noted = get_script_run_ctx(suppress_warning=True), st.session_state.get(CONTROLS)
+    is_alone = context is not None and bool(context.fragment_ids_this_run)
+    is_other = is_alone and (noted is None or not control_values() <= noted)
     if is_other or st.session_state.get(f"{key}_events"):
         st.rerun()
 
