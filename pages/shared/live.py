@@ -105,9 +105,9 @@ def _mount(
     _MAP(key=key, data=scene, on_view_change=take_view, **noted)
     # What is done elsewhere at the same moment comes with the map's view, for which the page as a
     # whole is not run, or cut short: a menu would open and stay empty.
-    context, noted = get_script_run_ctx(suppress_warning=True), st.session_state.get(CONTROLS)
+    context, before = get_script_run_ctx(suppress_warning=True), st.session_state.get(CONTROLS)
     is_alone = context is not None and bool(context.fragment_ids_this_run)
-    is_other = is_alone and (noted is None or not control_values() <= noted)
+    is_other = is_alone and (before is None or not control_values() <= before)
     if is_other or st.session_state.get(f"{key}_events"):
         st.rerun()
 
