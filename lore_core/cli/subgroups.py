@@ -134,7 +134,13 @@ def variables(
         check_choice(variable, "--variable", [*ranking["variable"], *others])
         coded = attribute(view.evaluation, variable, n_parts=parts)
         table = lore.gap_along(**view.scored_by_unit, values=coded)
-        sentence, shown = regions.describe_variable(variable, table, ranking), _along(table)
+        sentence = regions.describe_variable(variable, table, ranking)
+        shown = {
+            "value": [str(value) for value in table["value"]],
+            "rows": [f"{rows:,}" for rows in table["rows"]],
+            "gap, points": [signed_points(gap) for gap in table["gap"]],
+            "95 %": interval_texts(table["gap_low"], table["gap_high"], signed=True),
+        }
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
         "variable": variable,
@@ -156,15 +162,6 @@ def _ranked(table: Table) -> dict[str, list[str]]:
         "furthest off": [str(value) for value in table["worst_value"]],
         "its rows": [f"{rows:,}" for rows in table["worst_rows"]],
         "gap, points": [signed_points(gap) for gap in table["worst_gap"]],
-    }
-
-
-def _along(table: Table) -> dict[str, list[str]]:
-    return {
-        "value": [str(value) for value in table["value"]],
-        "rows": [f"{rows:,}" for rows in table["rows"]],
-        "gap, points": [signed_points(gap) for gap in table["gap"]],
-        "95 %": interval_texts(table["gap_low"], table["gap_high"], signed=True),
     }
 
 

@@ -156,7 +156,11 @@ def field_at_nodes(
     known = (effective_size >= min_effective_size) & np.isfinite(signed)
     shown, outside = known, None
     if only is not None:
-        shown = known & _nearest_is(grid, only)
+        near = np.zeros(len(grid.nodes), dtype=bool)
+        if grid.rows.any():
+            _, nearest = nearest_rows(grid.points[grid.rows], grid.nodes, 1)
+            near = np.asarray(only[grid.rows][nearest[:, 0]])
+        shown = known & near
         outside = 1.0 - float(shown.sum() / max(known.sum(), 1))
 
     def raster(values: Floats) -> Floats:
@@ -179,13 +183,6 @@ def field_at_nodes(
         outside,
         bounds,
     )
-
-
-def _nearest_is(grid: Grid, only: Mask) -> Mask:
-    if not grid.rows.any():
-        return np.zeros(len(grid.nodes), dtype=bool)
-    _, nearest = nearest_rows(grid.points[grid.rows], grid.nodes, 1)
-    return np.asarray(only[grid.rows][nearest[:, 0]])
 
 
 def error_field(

@@ -380,5 +380,5 @@ def curve_metric(container: DeltaGenerator) -> CurveKey:
         "neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, often set "
         "by a single row in an almost empty bin."
     )
-    by_name = {curve.button: name for name, curve in CURVES.items()}
+    by_name = {curve.choice or curve.title: name for name, curve in CURVES.items()}
     return by_name[one_of("Summary", list(by_name), **linked("metric"), help=about, into=container)]

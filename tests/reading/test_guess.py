@@ -92,15 +92,21 @@ def test_confidence_and_prediction(text):
 @pytest.mark.parametrize(
     ("name", "rows", "kind"),
     [
-        ("prob", "0,0,.75\n1,1,.75\n", "confidence"),  # never below one half: of the prediction
+        ("prob", "0,0,.75\n1,1,.75\n", None),  # never below one half: either
         ("y_prob", "0,0,.25\n1,1,.75\n", "positive"),
-        ("prob", "0,0,.4\n1,1,.75\n2,2,.9\n", "confidence"),  # three classes: no P(y = 1)
+        ("y_prob", "0,0,.25\n1,1,.3\n", "positive"),  # by another threshold
+        ("y_prob", "0,0,.3\n0,0,.9\n1,1,.4\n", None),  # by none
+        ("prob", "0,0,.4\n1,1,.75\n2,2,.9\n", None),  # three classes
         ("score", "0,0,.25\n1,1,.75\n", "confidence"),
     ],
 )
 def test_a_number_beside_a_prediction_is_told_by_its_values(text, name, rows, kind):
     path = text(f"label,prediction,{name}\n{rows}")
     assert inspect(path).mapping.probability_kind == kind
+    if kind is None:
+        use = f"Or use --column probabilities={name} --column probability_kind=confidence"
+        with pytest.raises(InputError, match=f"'{name}' may be P.*{use}"):
+            load(path)
 
 
 @pytest.mark.parametrize(

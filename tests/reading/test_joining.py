@@ -59,13 +59,19 @@ def test_ids_that_do_not_name_one_row_are_refused(files):
         load(write(pd.DataFrame({"id": table["id"] + 1000, "note": "x"})))
 
 
-def test_another_column_is_the_id_where_it_is_mapped_so(files):
+@pytest.mark.parametrize("mapping", [None, {"row_id": "case"}])
+def test_another_column_is_the_id_where_it_names_each_row_or_is_mapped_so(files, mapping):
     table, write = files
     first, second = write(pd.DataFrame({"id": table["id"][::-1], "note": table["id"][::-1]}))
     for path in (first, second):
         pd.read_csv(path).rename(columns={"id": "case"}).to_csv(path, index=False)
-    data = load([first, second], mapping={"row_id": "case"})
+    data = load([first, second], mapping=mapping)
     assert (data.metadata["note"] == data.metadata["case"]).all()
+    texts = pd.read_csv(second).astype({"case": str})
+    texts.assign(case="of " + texts["case"]).to_csv(second, index=False)
+    pd.read_csv(first).assign(case=[f"no {k}" for k in range(60)]).to_csv(first, index=False)
+    with pytest.raises(InputError, match="'case' of 'answers.csv' must name rows of 'beside.csv'"):
+        load([first, second], mapping=mapping)
 
 
 WAYS = {
