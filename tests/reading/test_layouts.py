@@ -148,7 +148,7 @@ LOGS = {
         "target": WORDS[k], "filtered_resps": [[str(v), "False"] for v in np.log(P[k])],
         "arguments": {str(c): {"arg_1": f" {name}"} for c, name in enumerate(NAMES)}},
     "MediaPipe": lambda k: {"label": WORDS[k], "categories": [
-        {"index": c, "score": P[k, c], "category_name": NAMES[c]} for c in np.argsort(-P[k])]},
+        {"index": 1, "score": P[k, c], "category_name": NAMES[c]} for c in np.argsort(-P[k])]},
     "pipeline": lambda k: {"label": GUESS[k], "score": P[k].max(), "true_label": WORDS[k]},
     "KNIME": lambda k: {"y": WORDS[k], **{f"P (y={NAMES[c]})": P[k, c] for c in range(3)}},
 }  # fmt: skip
