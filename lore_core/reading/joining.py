@@ -61,9 +61,8 @@ def join(
     has_labels = any(guess(columns, mapping).label for columns in files)
     own = {getattr(side_mapping, role) for role in _OWN_ROLES if role != "label" or has_labels}
     new = [name for name in side.names if name not in own]
-    key = mapping.row_id
-    if key is None:
-        key = side_mapping.row_id or _key_of_both(files, side)
+    own_key = side_mapping.row_id or _key_of_both(files, side)
+    key = own_key if mapping.row_id is None else mapping.row_id
     if key in side.shapes and any(key in columns.shapes for columns in files):
         return [
             _by_id(columns, side, new, str(key), notes) if key in columns.shapes else columns

@@ -248,7 +248,9 @@ def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     columns, correct = free.columns, free.named(CORRECT_NAMES)
     named = filter(None, (free.named((word,), (1, 2)) for word in _LABEL))
     # (Submissions to competitions call their probabilities so, too.)
-    label = next((n for n in named if not (columns.flat(n) and is_share(columns, n))), None)
+    of_classes = _family(free, _PROBABILITY_FAMILY)
+    hard = (n for n in named if of_classes or not columns.flat(n) or not is_share(columns, n))
+    label = next(hard, None)
     if label is None or correct is None or not free.named(_CONFIDENCE):
         return label or correct
     prediction = given.prediction or free.named(_PREDICTION, (1, 2))
