@@ -95,7 +95,7 @@ def _heights(panels: Sequence[Panel], width: float, line: float) -> Floats:
 
 def _room(panel: Panel, width: float, size: float) -> float:
     """Return what ticks and title of the upright axis take."""
-    words = [text for _, text in _ticks(panel.y, _spans(panel)[1], 4)]
+    words = [text for _, text in _ticks(panel.y, spans(panel)[1], 4)]
     longest = max((text_width(text, size) for text in words), default=0.0)
     return min(longest, _NAMES * width) + (2.7 if _title(panel.y) else 1.1) * size
 
@@ -221,7 +221,7 @@ class _Frame:
     ) -> None:
         self.drawing, self.panel, self.log = drawing, panel, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
-        self.x, self.y = _spans(panel)
+        self.x, self.y = spans(panel)
         self.box = across[0], down[0], across[1], down[1]
         self.thin = thinned(drawing.width)
 
@@ -458,7 +458,8 @@ def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
             return np.array([]), np.array([])
 
 
-def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
+def spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the ends of both axes of a panel."""
     across, upwards = zip(*[_reached(mark) for mark in panel.marks], strict=True)
     is_table = any(isinstance(mark, Cells) for mark in panel.marks)
     return _span(panel.x, list(across), is_table), _span(panel.y, list(upwards), is_table)

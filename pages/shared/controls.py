@@ -312,17 +312,18 @@ def view_controls(
             help="Equal steps of confidence, or about as many rows in each.",
         )
         target = target_control(dataset)
-    with st.container():  # (What follows stays in place when there is no more to say.)
+    # (What follows stays in place when there is no more to say.)
+    with st.container(key="notice"):
         on = dict([_usable(dataset, wanted)]) if wanted else {}
-    if not has_features:
-        st.info(
-            "These data hold no features, so only global calibration can be shown. To see "
-            "**where** the confidence is wrong, add a `features` array (npz) or `f_*` columns "
-            "(CSV, Parquet), or choose a column of texts as `text` on Data.",
-            icon=":material/info:",
-        )
-    if not shows_vector:
-        say_vector_is_elsewhere()
+        if not has_features:
+            st.info(
+                "These data hold no features, so only global calibration can be shown. To see "
+                "**where** the confidence is wrong, add a `features` array (npz) or `f_*` columns "
+                "(CSV, Parquet), or choose a column of texts as `text` on Data.",
+                icon=":material/info:",
+            )
+        if not shows_vector:
+            say_vector_is_elsewhere()
     view = View(dataset, target, value, n_bins, binning, on)
     of_label = view.with_(target=TOP_LABEL) if target == ALL_CLASSES else view
     note_view(of_label)  # (What other pages compute is not of all classes.)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -58,9 +59,12 @@ def gap_ticks(limit: float) -> tuple[tuple[float, str], ...]:
 
 
 def truncate(value: object, max_letters: int) -> str:
-    """Cut a text to ``max_letters`` letters, with an ellipsis."""
+    """Cut a text to ``max_letters`` letters, with an ellipsis; a count at its end stays whole."""
     text = str(value)
-    return text if len(text) <= max_letters else text[: max_letters - 1] + "…"
+    if len(text) <= max_letters:
+        return text
+    count = "".join(re.findall(r" \([\d,]+\)$", text))
+    return text[: max(max_letters - 1 - len(count), 1)] + "…" + count
 
 
 #: Units of an axis; shares are drawn in per cent, their differences in points.
