@@ -14,7 +14,6 @@ import plotly.io as pio
 from plotly.subplots import make_subplots
 
 from lore_core.data.arrays import Floats
-from lore_core.figures.layout import spans
 from lore_core.figures.pictures.picture import (
     Axis,
     Band,
@@ -227,7 +226,7 @@ def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
         return {}
     panel = picture.panels[0].in_units()
     points = [np.column_stack([line.x, line.y])[np.isfinite(line.y)] for line in lines]
-    ends, (low, high) = np.array([own[-1] for own in points]), spans(panel)[1]
+    ends, (low, high) = np.array([own[-1] for own in points]), panel.spans()[1]
     pixels = 0.7 * picture.height * panel.share / sum(one.share for one in picture.panels)
     wanted = (ends[:, 1] - low) / ((high - low) or 1.0) * pixels
     order = np.argsort(wanted, kind="stable")
