@@ -107,7 +107,7 @@ def choose_source(
     if wanted is not None:
         left, right = st.columns([1.2, 1], gap="large")
         left.markdown(wanted[0])
-        right.code(wanted[1], language=None)
+        right.code(wanted[1], language=None, wrap_lines=True)
     return None
 
 
