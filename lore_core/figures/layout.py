@@ -249,14 +249,14 @@ class _Frame:
         for value, words in _ticks(panel.y, self.y, 4):
             if panel.y.grid and not panel.y.ticks:
                 self._rule(value, Tint("line"), is_level=True)
-            text = self._fitting(words, _NAMES * self.drawing.width)
+            text = fitting(words, _NAMES * self.drawing.width, size)
             add(Words(text, self.left - 0.5 * size, float(self.py(value)) + 0.33 * size, "end"))
         if is_lowest and _title(panel.x):
             middle = (self.left + self.right) / 2
             add(Words(_title(panel.x), middle, self.bottom + 2.75 * size, "middle"))
         if _title(panel.y):
             room = self.drawing.height if is_lowest else self.bottom - self.top
-            title = self._fitting(_title(panel.y), room)
+            title = fitting(_title(panel.y), room, size)
             half = self.drawing.text_width(title) / 2
             middle = np.clip((self.top + self.bottom) / 2, half, self.drawing.height - half)
             add(Words(title, size, float(middle), "middle", upright=True))
@@ -268,7 +268,7 @@ class _Frame:
             # Names that are the same when they are cut say nothing: then fewer have more room.
             for step in range(1, len(panel.x.ticks) + 1):
                 each = room / len(panel.x.ticks) * step
-                named = [(at, self._fitting(words, each)) for at, words in panel.x.ticks[::step]]
+                named = [(at, fitting(words, each, size)) for at, words in panel.x.ticks[::step]]
                 if len({words for _, words in named}) == len(named):
                     break
             return named
@@ -277,9 +277,6 @@ class _Frame:
         while len(ticks) > 2 and len(ticks) * _APART * widest > room:
             ticks = ticks[::2]
         return ticks
-
-    def _fitting(self, text: str, room: float) -> str:
-        return fitting(text, room, self.drawing.type_size)
 
     def _rule(
         self,
@@ -424,7 +421,7 @@ class _Frame:
             x, y = self.left + column * wide, self.bottom - (row + 1) * tall
             self.drawing.add(Pixels(color[None, None], x + 1, y + 1, wide - 2, tall - 2))
             text, ink = str(mark.words[row, column]), "ink" if luminance(color) > 0.4 else "paper"
-            middle, text = (x + wide / 2, y + tall / 2 + 0.33 * size), self._fitting(text, wide - 4)
+            middle, text = (x + wide / 2, y + tall / 2 + 0.33 * size), fitting(text, wide - 4, size)
             bold = bool(mark.bold[row, column])
             self.drawing.add(Words(text, *middle, "middle", ink, bold=bold))
 

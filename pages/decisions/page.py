@@ -130,9 +130,8 @@ def _steps() -> None:
     table = pd.DataFrame({"Brier score, points": texts}, index=steps.index)
     st.dataframe(table, height="content", key="retraining")
     st.caption(
-        f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c\N{NO-BREAK SPACE}−\N{NO-BREAK SPACE}a)²: "
-        "what recalibrating could remove, and what class and features would remove beyond that, at "
-        "least."
+        f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence: what "
+        "recalibrating could remove, and what class and features would at least remove beyond that."
     )
 
 

@@ -80,11 +80,7 @@ def _contents(view: View, settings: ReportSettings) -> None:
     if without := [words for words, is_there in missing.items() if not is_there]:
         text = f"These data hold {'; '.join(without)}. The report says so in its place."
         st.info(text, icon=":material/info:")
-    on = f"{view.kernel_in_words}, " if view.is_local else ""
-    st.caption(
-        f"Settings of this and the other pages: {on}{view.bins_in_words}, target "
-        f"{plain(view.target_name)}. Methods and the group column are chosen on Recalibrate."
-    )
+    st.caption("Settings are those of all pages; methods and groups are chosen on Recalibrate.")
 
 
 settings = question(
@@ -147,8 +143,7 @@ with top:
             )
     if content is not None:
         st.success(
-            f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html, which "
-            "is this:",
+            f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html:",
             icon=":material/check_circle:",
         )
         with zipfile.ZipFile(io.BytesIO(content)) as bundle:

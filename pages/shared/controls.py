@@ -30,7 +30,6 @@ GAMMAS = list(ROUND_GAMMAS)
 WHOLE_VECTOR = "whole vector"
 #: Where rows come from.
 DIRECTORY, PATH, UPLOAD, SAMPLE = "Directory", "Path", "Upload", "Sample"
-_SOURCES = DIRECTORY, UPLOAD, SAMPLE
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
@@ -58,7 +57,7 @@ def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> A
     return into.segmented_control(label, options, default=options[0], required=True, **named)
 
 
-def source_control(label: str, key: str, kinds: Sequence[str] = _SOURCES) -> str:
+def source_control(label: str, key: str, kinds: Sequence[str]) -> str:
     """Choose where rows come from; a directory or path only at this machine."""
     offered = [kind for kind in kinds if kind not in (DIRECTORY, PATH) or is_local()]
     return str(one_of(label, offered, label_visibility="collapsed", **in_session(key)))
@@ -85,7 +84,7 @@ def choose_source(
     ``sample``: what it is. ``directory``: label, example and explanation; ``uploads``: label and
     explanation. ``wanted``: what to say and show as an example where nothing is given.
     """
-    kind = source_control(label, f"{name}_from")
+    kind = source_control(label, f"{name}_from", (DIRECTORY, UPLOAD, SAMPLE))
     given: Path | list[Any] | None = None
     try:
         if kind == SAMPLE:

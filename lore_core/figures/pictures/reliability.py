@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.number_text import HUNDREDTHS, gap_words, percent, rows_words, with_points
@@ -51,7 +50,9 @@ def reliability_figure(
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
     picked = full == chosen
     place = (edges[:-1] + edges[1:])[full] / 2
-    sides = _leanings(table)[full]
+    # (None where the mean confidence may be right.)
+    over, under = table.confidence > table.accuracy_high, table.confidence < table.accuracy_low
+    sides = np.where(over, "over", np.where(under, "under", "quiet"))[full]
     accuracy = Bars(
         place,
         np.diff(edges)[full] * _FULL,
@@ -124,12 +125,6 @@ def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
             hover=[_hover(table, int(k)) for k in full],
         ),
     ]
-
-
-def _leanings(table: ReliabilityTable) -> NDArray[np.str_]:
-    """Which colour each bin has: none where its mean confidence may be right."""
-    over, under = (table.confidence > table.accuracy_high, table.confidence < table.accuracy_low)
-    return np.where(over, "over", np.where(under, "under", "quiet"))
 
 
 def _hover(table: ReliabilityTable, k: int) -> Hover:
