@@ -163,7 +163,7 @@ shows = {
 }
 if view.is_local:
     shows["LCE distribution"] = lambda: results.compare_distributions(
-        view, found.measured, found.names, rows, "all", view.map_name
+        view, found.measured, found.names, rows, "all confidences", view.map_name
     )
     shows["Bandwidths"] = lambda: _curves(views)
 show_tabs("compare_tab", shows)

@@ -71,16 +71,9 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
     fields, charts = pair_of_maps(
         view, result, pair, on, rows, key, about, pair, labels=labels, height=380
     )
-    is_swiped = (
-        one_of(
-            "Maps",
-            [_BESIDE, _SWIPED],
-            **linked("maps"),
-            help="two: side by side. one: a handle divides before from after.",
-            into=head[4],
-        )
-        == _SWIPED
-    )
+    about = "two: side by side. one: a handle divides before from after."
+    maps = one_of("Maps", [_BESIDE, _SWIPED], **linked("maps"), help=about, into=head[4])
+    is_swiped = maps == _SWIPED
     with pictures:
         if is_swiped:
             live = LiveLandscape(
