@@ -248,24 +248,19 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
 
     rest = part_of(progress, 0.8, 1.0)
     seen = regions.SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=rest)
-    spread, chart, nodes = seen.spread, None, pd.DataFrame()
+    chart, nodes = None, pd.DataFrame()
     if seen.field is not None:
         chart = figures.sums_landscape_figure(seen, axes=view.map_name, value=value)
         nodes = chart.table
-    columns = {
-        "": list(spread),
-        "LCE at most, points": [POINTS.text(of.value) for of in spread.values()],
-        "guaranteed": [POINTS.interval_text(of.low, of.high) for of in spread.values()],
-    }
     content = {
         **view.settings(),
         "bin": seen.bin_name,
-        "lce": {name: of._asdict() for name, of in spread.items()},
+        "lce": {name: of._asdict() for name, of in seen.spread.items()},
         "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
         "nodes": nodes.to_dict(orient="records"),
     }
     text = ["\n".join(filter(None, [seen.sentence, seen.bound_sentence]))]
-    return Output(content, nodes, text, [text_table(columns), view.basis()], chart)
+    return Output(content, nodes, text, [text_table(seen.spread_columns), view.basis()], chart)
 
 
 def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints, Mask, take_rows
 from lore_core.data.defaults import GAMMA
-from lore_core.data.number_text import points_words, with_points
+from lore_core.data.number_text import POINTS, points_words, with_points
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import (
     InputError,
@@ -429,6 +429,16 @@ class SumsLandscape:
     def spread(self) -> dict[str, Bounded[float]]:
         """The LCE that some shares of the rows do not exceed, by what these are called."""
         return LocalDistribution.of_values(self.values, self.counts, self.chosen).in_words
+
+    @property
+    def spread_columns(self) -> dict[str, list[str]]:
+        """:attr:`spread` as columns of a table for reading."""
+        ends = self.spread.values()
+        return {
+            "share of the rows": [*self.spread],
+            "LCE at most, points": [POINTS.text(of.value) for of in ends],
+            "guaranteed": [POINTS.interval_text(of.low, of.high) for of in ends],
+        }
 
     @property
     def sentence(self) -> str:
