@@ -34,7 +34,7 @@ _RESAMPLED: tuple[tuple[str, int, str], ...] = (
     ("digits", 500, "places"), ("table", 2000, "nothing"), ("table", 2000, "places"),
 )  # fmt: skip
 _METRICS = (NLL, BRIER, MEAN_CONFIDENCE, ECE_HELD_OUT, ALCE_HELD_OUT)
-#: The first is what the others are held against.
+#: The first is what the others are compared with.
 _FIRST = "No recalibration"
 _N_FITS = 20
 _GAMMA = 0.2
@@ -50,7 +50,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Rows to draw from, what is true of them, and what fitted methods say of them."""
+    """Rows to draw from, what is true of them, and what fitted methods make of them."""
 
     rows: Dataset
     z: Floats
@@ -75,10 +75,10 @@ def _chances(data: Dataset, z: Floats, planted: str) -> Floats:
     off = np.abs(at - at[7]).sum(axis=1)
     gap = 0.04 + 0.08 * np.sin(2 * at[:, 0]) + 0.2 * (off <= np.quantile(off, 0.1))
     right = np.clip(data.confidence - gap, 0.02, 0.999)
-    told = (np.arange(len(z)), data.predictions)
-    p[told] = 0.0
+    predicted = (np.arange(len(z)), data.predictions)
+    p[predicted] = 0.0
     p *= ((1 - right) / p.sum(axis=1))[:, None]
-    p[told] = right
+    p[predicted] = right
     return p
 
 
@@ -215,7 +215,7 @@ def resampled_differences(seed: int, name: str, n: int, planted: str) -> dict[st
 
 
 def coverage_section(run: Runs) -> str:
-    """Hold paired intervals against known differences."""
+    """Compare paired intervals with known differences."""
     rows, n_worlds = [], []
     for name, n, planted in _WORLDS:
         found = run.run(paired, 1000, name, n, planted)
@@ -240,7 +240,7 @@ def coverage_section(run: Runs) -> str:
 Share of the 95 % intervals of differences between methods that cover the truth, in %: rows are
 drawn from those of a real classifier with true classes of known probability,
 {min(n_worlds):,} times a line; five methods (temperature, Platt, histogram, LoRe, LoRe smooth),
-fitted on up to 1,000 other rows ({_N_FITS} fits a line), are held against none. Planted: nothing
+fitted on up to 1,000 other rows ({_N_FITS} fits a line), are compared with none. Planted: nothing
 (every probability is right), everywhere (a temperature of 1.6), places (4 points everywhere, a wave
 of 8 and a tenth of the rows with 20 more). Pairs: the lowest to the highest of the five, each by
 itself. All: how often all hold at once, at the level of several. The truth is what the fitted

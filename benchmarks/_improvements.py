@@ -1,7 +1,7 @@
 """How often a real improvement is missed, and a false one claimed; and its section.
 
 Fresh fits of common classifiers, each recalibrated by every standard method. What is concluded on
-evaluation rows is held against many more rows of the same kind, or against rows set aside.
+evaluation rows is compared with many more rows of the same kind, or with rows set aside.
 """
 
 from typing import Any, Protocol
@@ -164,7 +164,7 @@ fit the classifier, to recalibrate it by the {n_methods} usual methods and to co
 {_POOL:,} more rows show what is true. Of the {every["there"].sum():.0f} fits that a method improves
 by 2 % of the NLL or more, Recalibrate's sentence named no method in
 {every["missed at all"].sum():.0f}; of the {every["enough"].sum():.0f} whose rows suffice, in
-{every["missed"].sum():.0f}. It said “leave it” in {every["leave it, wrongly"].sum():.0f}, and of
+{every["missed"].sum():.0f}. It advised “leave it” in {every["leave it, wrongly"].sum():.0f}, and of
 all {len(every)} fits called a method better that is not, on NLL or Brier score, in
 {every["false"].sum():.0f}.
 
@@ -175,8 +175,9 @@ find it in 95 %; missed: named no method.
 
 Real rows in quarters, {len(_DATA)} datasets ({", ".join(_DATA)}) with {len(_MODELS)} classifiers
 each, four seeds; the last quarter had no part in anything. Of {len(tried)} fits
-{int(tried["claims"].sum())} were said to gain, {len(best)} of them on NLL: the named method had the
-lower NLL on the last quarter in {int((best < 0).sum())}, by {-best.mean() * 100:.0f} % on average.
-Of the {len(smooth)} others LoRe smooth had a lower NLL there in {int((smooth < 0).sum())}; the
-change was {smooth.mean() * 100:+.1f} % on average (a quarter has 44 to 449 rows).
+{int(tried["claims"].sum())} were called improved, {len(best)} of them on NLL: the named method had
+the lower NLL on the last quarter in {int((best < 0).sum())}, by {-best.mean() * 100:.0f} % on
+average. Of the {len(smooth)} others LoRe smooth had a lower NLL there in
+{int((smooth < 0).sum())}; the change was {smooth.mean() * 100:+.1f} % on average (a quarter has 44
+to 449 rows).
 """
