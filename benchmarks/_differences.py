@@ -119,7 +119,7 @@ def _true_scores(from_: Population, after: Dataset) -> dict[str, float]:
 
 def _true_held_out(from_: Population, after: Dataset, rows: Measured) -> dict[str, float]:
     """Return the mean true gap of the population in the directions these rows show."""
-    telling, gap = ~rows.held_out, rows.confidence - rows.outcome
+    telling, gap = ~rows.held_out, rows.scores.confidence - rows.scores.outcome
     index = rows.reliability.bins.assign(after.confidence)
     total = np.bincount(rows.bin_index[telling], gap[telling], minlength=15)
     assert isinstance(rows.embedding, np.ndarray)
