@@ -80,11 +80,12 @@ def _concluded(
     x = StandardScaler().fit(x[train]).transform(x)
     fitted = make_pipeline(_MODELS[model]()).fit(x[train], y[train])
     p, z = fitted.predict_proba(x), lore.embed(x, "pca", 5).coordinates
+    known, new, last = (Dataset(p[of], y[of], features=x[of]) for of in (cal, test, rest))
     result = lore.compare(
-        Dataset(p[cal], y[cal]), Dataset(p[test], y[test]), standard_recalibrators(),
+        known, new, standard_recalibrators(),
         calibration_embedding=z[cal], evaluation_embedding=z[test],
     )  # fmt: skip
-    last, scores = Dataset(p[rest], y[rest]), {"NLL": {}, "Brier": {}}
+    scores: dict[str, dict[str, Floats]] = {"NLL": {}, "Brier": {}}
     for label, method in result.recalibrators.items():
         after = method.recalibrate(last, z[rest] if method.needs_embedding else None)
         scores["NLL"][label] = row_nll(after.probabilities, after.labels)
