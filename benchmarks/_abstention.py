@@ -28,7 +28,7 @@ _METHODS = (
 )
 #: World, rows, largest share of wrong answers.
 _WORLDS: tuple[tuple[str, int, float], ...] = (
-    ("at the limit", 500, 0.05), ("at the limit", 5000, 0.05), ("surest worst", 2000, 0.05),
+    ("at the limit", 500, 0.05), ("at the limit", 5000, 0.05), ("most confident worst", 2000, 0.05),
     ("calibrated", 500, 0.1), ("calibrated", 5000, 0.05), ("overconfident", 2000, 0.05),
 )  # fmt: skip
 _VOTES: tuple[tuple[int, float], ...] = (
@@ -103,7 +103,7 @@ def made_up(kind: str, fit: int) -> Population:
     c, other = rng.beta(8, 1, 50_000), rng.beta(8, 1, _N_CALIBRATION)
     right = {
         "at the limit": np.full(len(c), 0.95 - 1e-6),
-        "surest worst": np.where(c > 0.99, 0.9, np.where(c > 0.85, 0.98, 0.8)),
+        "most confident worst": np.where(c > 0.99, 0.9, np.where(c > 0.85, 0.98, 0.8)),
         "calibrated": c,
         "overconfident": 1 - np.minimum(1.5 * (1 - c), 0.9),
     }[kind]
@@ -211,8 +211,8 @@ Rows are drawn with replacement from a population in which the probability of be
 at every row, {_N_DRAWS:,} draws a line and {_N_FITS}
 fits on {_N_CALIBRATION:,} other draws; the confidence to answer from is
 chosen so that at most so many answers are wrong, with an error of 5 %.
-At the limit: a share of 5.0001 % is wrong at every confidence; surest worst: 10 % wrong above 0.99,
-2 % from 0.85, 20 % below; {votes}
+At the limit: a share of 5.0001 % is wrong at every confidence; most confident worst: 10 %
+wrong above 0.99, 2 % from 0.85, 20 % below; {votes}
 
 Broken: the true error rate is above the limit. Given: there is a threshold; then answered, and
 possible with the true error rates known. Any method, any group: of no, temperature, isotonic and

@@ -71,7 +71,7 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
 
 
 def group_test(seed: int, name: str, n: int | None, gap: float) -> dict[str, float]:
-    """Whether gaps are said to differ between groups: of none, or of one that is overconfident."""
+    """Whether gaps differ significantly between groups: of none, or of one overconfident one."""
     given, rng = geometry(name, n), np.random.default_rng(seed + APART)
     rows = np.sort(rng.permutation(len(given.dataset))[1::2])
     groups = _groups(given.dataset.rows(rows), given.points, rows)
@@ -92,22 +92,22 @@ def _groups(shown: Dataset, points: Floats, rows: Ints) -> NDArray[Any]:
 
 
 def group_test_part(run: Runs) -> str:
-    """How often gaps are said to differ between groups."""
+    """How often gaps differ significantly between groups."""
     lines = []
     for name, n in _ROWS:
         found = [run.run(group_test, 1000, name, n, gap) for gap in (0.0, 0.1)]
         cells = [name, f"{len(geometry(name, n).dataset) // 2:,}"]
         lines.append(cells + [percent(f.get("differ", pd.Series(dtype=float))) for f in found])
     head = ["rows of", "to measure", "no group off: differ, %", "one off by 10 points: differ, %"]
-    return f"""How often gaps are said to differ between the groups (Cochran's Q at 5 %), with every
-confidence right, and with one group of middle size overconfident by 10 points.
+    return f"""How often gaps differ significantly between the groups (Cochran's Q at 5 %), with
+every confidence right, and with one group of middle size overconfident by 10 points.
 
 {markdown_table(head, lines)}
 """
 
 
 def conclusion_section(run: Runs) -> str:
-    """Hear what is concluded of calibrated models."""
+    """Measure what is concluded of calibrated models."""
     rows, n_models = [], []
     for name, n in _ROWS:
         found = run.run(null_conclusions, 200, name, n)
@@ -121,7 +121,7 @@ def conclusion_section(run: Runs) -> str:
 
 The rows above, halved at random, with true classes drawn from the classifier's own probabilities:
 no method can be better than doing nothing, no group is off and no local error is there. How often,
-in %, the first sentence of a page (and of the report and the command) says otherwise, of
+in %, the first sentence of a page (and of the report and the command) claims one, of
 {n_models[0]} models each; it should be at most 5 (for Recalibrate 4 of them are the search's for
 subgroups). Groups are the data's own, else sixths of the map's first axis.
 

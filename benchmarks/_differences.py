@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from _bootstrap import middle, resampled
 from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, Trial, percent
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 import lore_core as lore
 from lore_core.data.dataset import Dataset
-from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.catalogue import ALCE_HELD_OUT, BRIER, ECE_HELD_OUT, MEAN_CONFIDENCE, NLL
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.means import difference_range, joint_intervals
@@ -30,11 +29,8 @@ _WORLDS: tuple[tuple[str, int, str], ...] = (
     ("table", 500, "everywhere"), ("table", 2000, "nothing"), ("table", 2000, "places"),
     ("table", 10_000, "places"),
 )  # fmt: skip
-_RESAMPLED: tuple[tuple[str, int, str], ...] = (
-    ("digits", 500, "places"), ("table", 2000, "nothing"), ("table", 2000, "places"),
-)  # fmt: skip
 _METRICS = (NLL, BRIER, MEAN_CONFIDENCE, ECE_HELD_OUT, ALCE_HELD_OUT)
-#: The first is what the others are held against.
+#: The first is what the others are compared with.
 _FIRST = "No recalibration"
 _N_FITS = 20
 _GAMMA = 0.2
@@ -50,7 +46,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Rows to draw from, what is true of them, and what fitted methods say of them."""
+    """Rows to draw from, what is true of them, and what fitted methods make of them."""
 
     rows: Dataset
     z: Floats
@@ -75,10 +71,10 @@ def _chances(data: Dataset, z: Floats, planted: str) -> Floats:
     off = np.abs(at - at[7]).sum(axis=1)
     gap = 0.04 + 0.08 * np.sin(2 * at[:, 0]) + 0.2 * (off <= np.quantile(off, 0.1))
     right = np.clip(data.confidence - gap, 0.02, 0.999)
-    told = (np.arange(len(z)), data.predictions)
-    p[told] = 0.0
+    predicted = (np.arange(len(z)), data.predictions)
+    p[predicted] = 0.0
     p *= ((1 - right) / p.sum(axis=1))[:, None]
-    p[told] = right
+    p[predicted] = right
     return p
 
 
@@ -119,7 +115,7 @@ def _true_scores(from_: Population, after: Dataset) -> dict[str, float]:
 
 def _true_held_out(from_: Population, after: Dataset, rows: Measured) -> dict[str, float]:
     """Return the mean true gap of the population in the directions these rows show."""
-    telling, gap = ~rows.held_out, rows.confidence - rows.outcome
+    telling, gap = ~rows.held_out, rows.scores.confidence - rows.scores.outcome
     index = rows.reliability.bins.assign(after.confidence)
     total = np.bincount(rows.bin_index[telling], gap[telling], minlength=15)
     assert isinstance(rows.embedding, np.ndarray)
@@ -180,42 +176,8 @@ def _cover(
     return float(held.all())
 
 
-def resampled_differences(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
-    """Whether percentiles of resampled differences cover, as they were shown once."""
-    from_ = population(name, planted, n, seed % _N_FITS)
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(0, len(from_.z), n)
-    labels = drawn_classes(from_.chance[drawn], rng)
-    z, draws, truth = from_.z[drawn], {}, {}
-    for label, after in from_.methods.items():
-        rows = replace(after.rows(drawn), labels=labels)
-        c = rows.confidence
-        draws[label] = resampled(c, rows.outcome, z, seed=seed + APART)
-        index = lore.data.confidence_bins(c, 15).assign(c)
-        gap = c - from_.accuracy[drawn]
-        total, size = np.bincount(index, gap), np.maximum(np.bincount(index), 1)
-        weights = np.column_stack([gap, np.ones(n)])
-        local = laplacian_sums(
-            z, None, weights, bandwidth=scaled_bandwidth(_GAMMA, z.shape[1]), target_groups=index
-        )
-        error = np.abs(local[:, 0] / local[:, 1])
-        truth[label] = {
-            "ECE": float(np.abs(total).sum() / n), "MCE": float(np.abs(total / size).max()),
-            "ALCE": float(error.mean()), "MLCE": float(error.max()),
-        }  # fmt: skip
-    result = {}
-    for label in (label for label in draws if label != _FIRST):
-        ends = middle(draws[label] - draws[_FIRST])
-        for metric in ends.index:
-            true = truth[label][metric] - truth[_FIRST][metric]
-            result[f"{metric}, {label}"] = float(
-                ends.loc[metric, "low"] <= true <= ends.loc[metric, "high"]
-            )
-    return result
-
-
 def coverage_section(run: Runs) -> str:
-    """Hold paired intervals against known differences."""
+    """Compare paired intervals with known differences."""
     rows, n_worlds = [], []
     for name, n, planted in _WORLDS:
         found = run.run(paired, 1000, name, n, planted)
@@ -225,13 +187,6 @@ def coverage_section(run: Runs) -> str:
             pairs = [c for c in found if c.startswith(f"{metric.name}, ") and not c.endswith("all")]
             cells += [_range(found[pairs]), percent(found[f"{metric.name}, all"])]
         rows.append(cells)
-    old, n_resampled = [], []
-    for name, n, planted in _RESAMPLED:
-        found = run.run(resampled_differences, 200, name, n, planted)
-        n_resampled.append(len(found))
-        kinds = ("ECE", "MCE", "ALCE", "MLCE")
-        shown = [found[[c for c in found if c.startswith(f"{kind}, ")]] for kind in kinds]
-        old.append([name, f"{n:,}", planted, *map(_range, shown)])
     head = ["rows of", "rows", "planted"]
     for metric in _METRICS:
         head += [f"{metric.words}, pairs", "all"]
@@ -240,7 +195,7 @@ def coverage_section(run: Runs) -> str:
 Share of the 95 % intervals of differences between methods that cover the truth, in %: rows are
 drawn from those of a real classifier with true classes of known probability,
 {min(n_worlds):,} times a line; five methods (temperature, Platt, histogram, LoRe, LoRe smooth),
-fitted on up to 1,000 other rows ({_N_FITS} fits a line), are held against none. Planted: nothing
+fitted on up to 1,000 other rows ({_N_FITS} fits a line), are compared with none. Planted: nothing
 (every probability is right), everywhere (a temperature of 1.6), places (4 points everywhere, a wave
 of 8 and a tenth of the rows with 20 more). Pairs: the lowest to the highest of the five, each by
 itself. All: how often all hold at once, at the level of several. The truth is what the fitted
@@ -248,12 +203,6 @@ methods show on average over all rows that could be drawn; of held-out errors in
 the other half of the same rows shows.
 
 {markdown_table(head, rows)}
-
-What is not shown, because it does not cover: percentiles of resampled differences of the usual
-errors, lowest to highest of the five pairs, {min(n_resampled):,} times a line. The truth is the
-difference of the metrics of the true gaps of these very rows.
-
-{markdown_table(["rows of", "rows", "planted", "ECE", "MCE", "ALCE", "MLCE"], old)}
 """
 
 

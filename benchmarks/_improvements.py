@@ -1,7 +1,7 @@
 """How often a real improvement is missed, and a false one claimed; and its section.
 
 Fresh fits of common classifiers, each recalibrated by every standard method. What is concluded on
-evaluation rows is held against many more rows of the same kind, or against rows set aside.
+evaluation rows is compared with many more rows of the same kind, or with rows set aside.
 """
 
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from _report import markdown_table
-from _trials import Trial, percent
+from _trials import Trial, percent, points
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import (
@@ -80,11 +80,12 @@ def _concluded(
     x = StandardScaler().fit(x[train]).transform(x)
     fitted = make_pipeline(_MODELS[model]()).fit(x[train], y[train])
     p, z = fitted.predict_proba(x), lore.embed(x, "pca", 5).coordinates
+    known, new, last = (Dataset(p[of], y[of], features=x[of]) for of in (cal, test, rest))
     result = lore.compare(
-        Dataset(p[cal], y[cal]), Dataset(p[test], y[test]), standard_recalibrators(),
+        known, new, standard_recalibrators(),
         calibration_embedding=z[cal], evaluation_embedding=z[test],
     )  # fmt: skip
-    last, scores = Dataset(p[rest], y[rest]), {"NLL": {}, "Brier": {}}
+    scores: dict[str, dict[str, Floats]] = {"NLL": {}, "Brier": {}}
     for label, method in result.recalibrators.items():
         after = method.recalibrate(last, z[rest] if method.needs_embedding else None)
         scores["NLL"][label] = row_nll(after.probabilities, after.labels)
@@ -164,19 +165,21 @@ fit the classifier, to recalibrate it by the {n_methods} usual methods and to co
 {_POOL:,} more rows show what is true. Of the {every["there"].sum():.0f} fits that a method improves
 by 2 % of the NLL or more, Recalibrate's sentence named no method in
 {every["missed at all"].sum():.0f}; of the {every["enough"].sum():.0f} whose rows suffice, in
-{every["missed"].sum():.0f}. It said “leave it” in {every["leave it, wrongly"].sum():.0f}, and of
+{every["missed"].sum():.0f}. It advised “leave it” in {every["leave it, wrongly"].sum():.0f}, and of
 all {len(every)} fits called a method better that is not, on NLL or Brier score, in
 {every["false"].sum():.0f}.
 
 Rows suffice where a two-sided test at 5 % of one such method alone, its standard error known, would
-find it in 95 %; missed: named no method.
+find it in 95 %; missed: named no method. {len(fits[0])} fits a line: 0 of them is at most
+{100 * (1 - 0.05 ** (1 / len(fits[0]))):.0f} %, with 95 % confidence.
 
 {markdown_table(head, rows)}
 
 Real rows in quarters, {len(_DATA)} datasets ({", ".join(_DATA)}) with {len(_MODELS)} classifiers
 each, four seeds; the last quarter had no part in anything. Of {len(tried)} fits
-{int(tried["claims"].sum())} were said to gain, {len(best)} of them on NLL: the named method had the
-lower NLL on the last quarter in {int((best < 0).sum())}, by {-best.mean() * 100:.0f} % on average.
-Of the {len(smooth)} others LoRe smooth had a lower NLL there in {int((smooth < 0).sum())}; the
-change was {smooth.mean() * 100:+.1f} % on average (a quarter has 44 to 449 rows).
+{int(tried["claims"].sum())} were called improved, {len(best)} of them on NLL: the named method had
+the lower NLL on the last quarter in {int((best < 0).sum())}, by {-best.mean() * 100:.0f} % on
+average. Of the {len(smooth)} others LoRe smooth had a lower NLL there in
+{int((smooth < 0).sum())}; the change was {points(smooth)} % on average (a quarter has 44
+to 449 rows).
 """

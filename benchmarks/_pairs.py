@@ -61,23 +61,23 @@ def _worse(
     return replace(model, probabilities=p, predictions=p.argmax(axis=1))
 
 
-def _said(found: ModelComparison) -> dict[str, float]:
-    """Whether anything is said to be better or worse, by what."""
+def _statements(found: ModelComparison) -> dict[str, float]:
+    """Whether anything is called better or worse, by what."""
     changed = found.of_kind("new", "worse", "fixed", "better")
     findings = found.is_significant, bool(found.verdict), bool(changed)
     return dict(zip(_SAID, map(float, findings), strict=True))
 
 
 def equal_pair(seed: int, name: str, n: int | None) -> dict[str, float]:
-    """Whether anything is said of two models of one law."""
+    """Whether anything is claimed of two models of one law."""
     rng = np.random.default_rng(seed + APART)
     first, second = _pair(name, n, rng)
     found = compare_models(first, second, geometry(name, n).points, random_state=seed)
-    return _said(found)
+    return _statements(found)
 
 
 def opposite_pair(seed: int, n_part: int, size: float) -> dict[str, float]:
-    """Whether anything is said of a part where one model is as much over as the other is under.
+    """Whether anything is claimed of a part where one model is as much over as the other is under.
 
     Both predict the same classes, and are right elsewhere; few of the part's rows are errors.
     """
@@ -95,7 +95,7 @@ def opposite_pair(seed: int, n_part: int, size: float) -> dict[str, float]:
         return Dataset(p, labels, predictions=predictions, metadata=metadata, name=called)
 
     found = compare_models(model(_NAMES[0], 1), model(_NAMES[1], -1), random_state=seed)
-    return _said(found)
+    return _statements(found)
 
 
 def changed_pair(
@@ -157,7 +157,7 @@ def pair_section(run: Runs) -> str:
 
 Pairs of models of one law: true classes drawn from a classifier's probabilities, both models those
 in log-odds times {_SHARPER}, each with normal noise of its own of {_NOISE} ({_EQUAL} pairs a line).
-How often, in %, the second is said to be better or worse, overall or in a subgroup: at most 5 in
+How often, in %, the second is called better or worse, overall or in a subgroup: at most 5 in
 expectation. In the last two lines ({_OPPOSITE} pairs) the first is overconfident in a part by as
 much as the second is underconfident there, and few rows are errors; their NLL does differ.
 

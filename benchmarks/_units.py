@@ -68,7 +68,7 @@ def _world(seed: int, size: int, correlation: float, gap: float, copula: str) ->
 def unit_verdict(
     seed: int, size: int, correlation: float, gap: float, copula: str, known: bool
 ) -> dict[str, float]:
-    """What is said of a model; ``known``: whether units are, or rows are taken as independent."""
+    """What is concluded of a model; ``known``: with its units, or as of independent rows."""
     data = _world(seed, size, correlation, gap, copula)
     units = data.units if known else None
     if not known:
@@ -140,7 +140,7 @@ def unit_checks(seed: int, size: int, correlation: float) -> dict[str, float]:
 
 
 def unit_sums(seed: int, size: int, correlation: float) -> dict[str, float]:
-    """What sums say of a calibrated model, and whether one of two batches of it is marked."""
+    """What sums show of a calibrated model, and whether two batches of it differ significantly."""
     data = _world(seed, size, correlation, 0.0, "normal")
     c, a, z = data.confidence, data.outcome, np.asarray(data.features)
     rng, unit = np.random.default_rng(seed), row_units(data.units, _ROWS)
@@ -159,11 +159,11 @@ def unit_sums(seed: int, size: int, correlation: float) -> dict[str, float]:
     _, low, high = mean_interval(by_unit((sure - right) / rows, rows, of_cells))
     of_units = region_report(c, a, everyone, units=data.units)
     apart, mixed = (rng.random(unit.max() + 1) < 0.5)[unit], rng.random(_ROWS) < 0.5
-    marked = {
+    different = {
         name: change_between(sums(of, known), sums(~of, known), n_draws=199).p_value
         for name, of, known in (
-            ("marked", apart, True),
-            ("marked without", apart, False),
+            ("different", apart, True),
+            ("different without", apart, False),
             ("units in both", mixed, True),
         )
     }
@@ -173,11 +173,11 @@ def unit_sums(seed: int, size: int, correlation: float) -> dict[str, float]:
         "bins covered": tables[0][0],
         "bins covered without": tables[1][0],
         "bins width": tables[0][1] / tables[1][1],
-        **{name: float(p <= 0.05) for name, p in marked.items()},
+        **{name: float(p <= 0.05) for name, p in different.items()},
     }
 
 
-#: Of a branch that was not kept.
+#: Measured by hand before whole units were left out.
 _LEFT_OUT = """
 The suggested γ and LoRe smooth leave out whole units. Where rows of a unit lie close together on
 the map and their outcomes go together, as those of frames of a clip, γ by left-out rows is too
@@ -270,10 +270,10 @@ same to the last bit.
 
 {markdown_table([*head, "found without the role", "found"], power)}
 
-Sums, where units are in 64 groups (200 models a line, in %): the mean gap 0 in its interval, how
-wide that is beside the cluster-robust one of the units themselves; mean confidences in the
-intervals of bins of 20 rows or more, how wide these are beside those without the role; and one of
-two batches marked at 5 % though nothing changed, where units are in one batch or in both.
+Sums, where units are in 64 groups (200 models a line, in %): the mean gap 0 in its interval, its
+width over that of the cluster-robust one of the units themselves; mean confidences in the intervals
+of bins of 20 rows or more, their width over those without the role; and two batches significantly
+different at 5 % though nothing changed, where units are in one batch or in both.
 
 {markdown_table([*head, *sums_head], of_sums)}
 {_LEFT_OUT}"""

@@ -79,8 +79,8 @@ def vector_section(run: Runs) -> str:
                 f"{root * 100:.1f}", f"{found['naive'].mean() * 100:.1f}",
             ]
         )  # fmt: skip
-    head = ["rows of", "classes", "rows", "planted", "average beyond", "any row beyond"]
-    head += ["rows beyond", "true", "less noise", "with noise"]
+    head = ["rows of", "classes", "rows", "planted", "average significant"]
+    head += ["any row significant", "rows significant", "true", "less noise", "with noise"]
     return f"""## The whole vector
 
 Rows of real classifiers on PCA 2-D at γ = 0.2, with true classes drawn anew from known
@@ -114,8 +114,8 @@ def class_section(run: Runs) -> str:
         part = f"{found['of classes'].mean() * 100:.1f}"
         n_classes = f"{geometry(name).dataset.n_classes}"
         rows.append([name, n_classes, f"{n:,}", planted, shown[0], part, *shown[1:]])
-    head = ["rows of", "classes", "rows", "planted", "any class beyond", "classes beyond"]
-    head += ["largest beyond"]
+    head = ["rows of", "classes", "rows", "planted", "any class significant"]
+    head += ["classes significant", "largest significant"]
     return f"""## The whole vector class by class
 
 Sets made in the same way, 500 a line where nothing is planted and 100 where something is: how

@@ -180,7 +180,7 @@ The model's own probabilities are the truth, and it reports them to a power: tem
 calibrates it. Half of the rows are calibration rows; the method is chosen and fitted on these, the
 search runs on the others. How often, in %, a subgroup is listed after it (at most 4 %), or all rows
 are called wrong (at most 1 %, and what the fitted number is off by); and how often a slice of a
-tenth of the rows that is overconfident by 20 points besides is found, by half of the larger of the
+tenth of the rows that is also overconfident by 20 points is found, by half of the larger of the
 two. {" and ".join(_number(list(counts)) for counts in zip(*n_models, strict=True))} models each.
 
 {markdown_table(head, rows)}

@@ -94,7 +94,7 @@ def remaining_verdict(
     """What is listed after a global method, of a model that temperature scaling calibrates.
 
     The true probabilities are the model's own; it reports them to the power ``exponent``. A slice
-    of ``share`` of the rows is overconfident by ``gap`` besides; 0: none.
+    of ``share`` of the rows is also overconfident by ``gap``; 0: none.
     """
     given, rng = geometry(name, n), _outcomes(seed)
     planted = _planted(given, "slice", share, rng) if gap else None
@@ -113,7 +113,7 @@ def remaining_verdict(
         "listed": float(bool(listed)),
         "overall": float(found.overall.p_value <= OVERALL_ALPHA),
         "before": float(overall_of(view).p_value <= OVERALL_ALPHA),
-        "temperature": float(found.label == "Temperature scaling"),
+        "temperature": float(found.method.label == "Temperature scaling"),
     }
     if planted is not None:
         shown = replace(planted, inside=inside[reported.in_split("evaluation")])

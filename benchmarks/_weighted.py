@@ -17,7 +17,7 @@ from lore_core.regions import conclude, find_subgroups, overall_gap
 
 
 def weighted_null(seed: int, n: int, spread: float, rare: float = 0.0) -> dict[str, float]:
-    """What is said of a calibrated model whose rows have lognormal weights.
+    """What is concluded of a calibrated model whose rows have lognormal weights.
 
     ``spread``: standard deviation of their logarithms; 0 for no weights. ``rare``: what is added to
     the logarithm of the weights of a fifth of the rows that a column names: weights that go with
@@ -73,7 +73,7 @@ _HEAVY = ((2000, 1.5, 0.0), (10_000, 1.0, 0.0), (2000, 0.5, 2.0))
 def weighted_section(run: Runs) -> str:
     """Call models wrong whose every confidence is right, on weighted rows."""
     rows = []
-    told = (
+    shown = (
         "wrong", "local", "global", "ECE, p ≤ 0.05", "ALCE, p ≤ 0.05", "MLCE, p ≤ 0.05",
         "accuracy covered", "Brier covered", "ECE's 0 covered",
     )  # fmt: skip
@@ -81,10 +81,10 @@ def weighted_section(run: Runs) -> str:
         found = run.run(weighted_null, 400, n, spread, rare)
         weights = "none" if not spread else f"{spread:g}{', one group × e²' if rare else ''}"
         worth = f"{found['worth'].mean():,.0f}"
-        rows.append([f"{n:,}", weights, worth, *(percent(found[name]) for name in told)])
+        rows.append([f"{n:,}", weights, worth, *(percent(found[name]) for name in shown)])
     head = [
         "rows", "σ of log weight", "worth", "wrong, %", "a subgroup, %", "all rows, %",
-        *told[3:],
+        *shown[3:],
     ]  # fmt: skip
     return f"""## Weighted rows
 

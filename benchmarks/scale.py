@@ -406,8 +406,7 @@ def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
     a_row = one.processor / n_rows
     lines += [
         "",
-        f"A curve of {len(curve.value.gamma)} bandwidths: {spent:.0f} s, whatever the number of "
-        "rows.",
+        f"A curve of {len(curve.gamma)} bandwidths: {spent:.0f} s, whatever the number of rows.",
         "",
         "## Extrapolated",
         "",

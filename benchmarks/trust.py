@@ -112,7 +112,7 @@ def interval_section(run: Simulations) -> str:
     return f"""## Intervals
 
 Share of the 95 % intervals that cover the truth, in % (300 sets each), and in brackets how wide
-they are on average, in points: the inverted test of `calibration_intervals`, and beside it the
+they are on average, in points: the inverted test of `calibration_intervals`, and then the
 usual percentile bootstrap. Worlds: calibrated; an error of size · sin 2x, which averages to nothing
 in every confidence bin; one blob overconfident; all rows overconfident alike. On calibrated data
 the truth is 0, where two tails of 2.5 % give 97.5 %.
@@ -146,7 +146,7 @@ SECTIONS = {
 _HEAD = (
     "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"
     "comes from data made up here, or from outcomes drawn anew, whose true calibration error is\n"
-    "known. γ = 0.2 and 15 bins where nothing else is said; ± is a standard error.\n"
+    "known. γ = 0.2 and 15 bins unless stated otherwise; ± is a standard error.\n"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -32,8 +32,8 @@ _LEAVES, LEAF_ROWS = 8, 20
 LARGEST_STEP = 4.0
 #: Parts that a column is cut into at most; where trees focus on few columns.
 _PARTS, _FINE_PARTS = 64, 256
-#: Columns that each cut is looked for in, and those of most gain among them where trees focus.
-_COLUMNS_A_CUT, _FOCUSED_ON = 8, 4
+#: Columns that each cut is looked for in; where trees focus: so many, half of them of most gain.
+_COLUMNS_A_CUT, _FOCUSED_COLUMNS = 8, 16
 #: Numbers that are added up at a time.
 _NUMBERS = 2**16
 #: Of no cut: all rows are below.
@@ -86,8 +86,8 @@ def cuts_of(column: Floats, n_parts: int = _PARTS) -> Floats:
 
 #: Share of its Newton step that a leaf adds.
 _RATE = 0.2
-#: λ: rows of p (1 − p) = 1 that say "leave it" in every leaf.
-_RIDGE = 1.0
+#: λ: rows of p (1 − p) = 1 that say "leave it" in every leaf; where trees focus.
+_RIDGE, _FOCUSED_RIDGE = 1.0, 0.2
 #: Least curvature of a row: bounds the targets of rows with extreme probabilities.
 _LEAST_SPREAD = 1e-3
 #: Trees tried, and how many more than the best number before giving up.
@@ -119,7 +119,7 @@ class BoostingRecalibration(Recalibrator):
     Parameters
     ----------
     n_trees : int, optional
-        By default chosen by fivefold cross-validation, 150 at most.
+        By default chosen by fivefold cross-validation, 150 at most of each kind.
 
     Attributes
     ----------
@@ -137,8 +137,8 @@ class BoostingRecalibration(Recalibrator):
 
     The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
     error below matrix scaling's (paired by rows), there are none: matrix scaling it is. Where there
-    are, others are grown, with cuts at 255 quantiles in the four columns that gained most so far
-    and four more; these are taken where they gain two standard errors.
+    are, others are grown, with cuts at 255 quantiles in the eight columns that gained most so far
+    and eight more, and 0.2 in place of 1. Either are taken, or the mean of both sums: the lowest.
 
     The most probable class can change. A row of weight 2 is not two rows: leaves, quantiles, folds
     and the penalty of matrix scaling count rows.
@@ -223,14 +223,13 @@ def _fit(
     others = [] if n_trees is not None else [weights * (part != i) for i in range(len(known))]
     knows = np.array([*others, weights])
     if n_trees is None:
-        growing, n_trees, left_out[some] = chosen_trees(
-            grown_on, features[some], knows, part, progress
-        )
+        trees, left_out[some] = chosen_trees(grown_on, features[some], knows, part, progress)
     else:
         growing = GrowingTrees.of(grown_on, features[some], knows)
-    for _ in range(n_trees - len(growing.trees)):
-        growing.add()
-    trees = growing.sum(-1, n_trees)
+        for _ in range(n_trees):
+            growing.add()
+        trees = growing.sum(-1, n_trees)
+    n_trees = len(trees["step"])
     if n_trees and len(rest):
         left_out[rest] = _corrected(trees, left_out[rest], features[rest])
     tell(progress, 1.0, f"{n_trees} trees")
@@ -240,32 +239,32 @@ def _fit(
 
 def chosen_trees(
     rows: Dataset, features: Floats, knows: Floats, fold: Ints, progress: Progress | None
-) -> tuple[GrowingTrees, int, Floats]:
-    """Grow trees on all columns alike; where they gain, also on few; return those that gain more.
+) -> tuple[TreeSum, Floats]:
+    """Grow trees on all columns alike; where they gain, also on few; return the best, or the mean.
 
-    Those on few columns have to gain two standard errors more. Also returns the number of trees and
-    left-out vectors (n, K), the rows' own where there are none; ``fold``: see `chosen_number`.
+    Also returns left-out vectors (n, K), the rows' own without trees; ``fold``: `chosen_number`.
     """
-    growing = GrowingTrees.of(rows, features, knows)
-    n_trees, vectors = chosen_number(growing, fold, rows.units, part_of(progress, 0, 0.5), np.inf)
-    if not n_trees:
-        return growing, 0, rows.probabilities
-    focused = GrowingTrees.of(rows, features, knows, focused=True)
-    progress, bar = part_of(progress, 0.5, 1.0), growing.nll[_PATIENCE - 1]
-    number, others = chosen_number(focused, fold, rows.units, progress, bar)
-    gain = growing.losses(vectors) - growing.losses(others)
-    if gains_beyond_noise(gain, rows.units, 2.0):
-        return focused, number, others
-    return growing, n_trees, vectors
+    tried: list[tuple[Any, Floats]] = []
+    for n_tried, focused in enumerate((False, True)):
+        growing = GrowingTrees.of(rows, features, knows, focused=focused)
+        half = part_of(progress, n_tried / 2, (n_tried + 1) / 2)
+        number, vectors = chosen_number(growing, fold, rows.units, half)
+        if not number:
+            return tried[0] if tried else (growing.sum(-1, 0), rows.probabilities)
+        tried.append((growing.sum(-1, number), vectors))
+    (trees, vectors), (few, others) = tried
+    both: Any = {name: np.concatenate([trees[name], few[name]]) for name in trees}
+    both["step"] /= 2.0
+    mean = softmax((log_probabilities(vectors) + log_probabilities(others)) / 2.0)
+    return min(*tried, (both, mean), key=lambda item: float(growing.losses(item[1]).sum()))
 
 
 def chosen_number(
-    growing: GrowingTrees, fold: Ints, units: Ints | None, progress: Progress | None, bar: float
+    growing: GrowingTrees, fold: Ints, units: Ints | None, progress: Progress | None
 ) -> tuple[int, Floats]:
     """Grow trees, the last sum's on all rows; return their number, and left-out vectors (n, K).
 
     ``fold`` (n,): which of the other sums does not know a row. 0: no gain, and no such vectors.
-    ``bar``: total NLL that the first ten have to be below for more to be grown.
     """
     own = np.arange(len(fold))
     best, vectors = 0, growing.p[fold, own]
@@ -274,10 +273,9 @@ def chosen_number(
         growing.add()
         left_out = growing.p[fold, own]
         losses = growing.losses(left_out)
-        growing.nll.append(float(losses.sum()))
         if losses.sum() < lowest.sum():
             best, lowest, vectors = number, losses, left_out
-        if number - best >= _PATIENCE or (number == _PATIENCE and growing.nll[-1] >= bar):
+        if number - best >= _PATIENCE:
             break
         tell(progress, number / _MOST_TREES, f"comparing: {number} trees")
     return best if gains_beyond_noise(start - lowest, units) else 0, vectors
@@ -303,7 +301,6 @@ class GrowingTrees:
     gains: Floats  #: (m, K + p): what cuts of each column gained so far, in each sum
     focused: bool  #: whether cuts are looked for in the columns of most gain, too
     trees: list[TreeSum] = field(default_factory=list)  #: Of each round, one for each sum
-    nll: list[float] = field(default_factory=list)  #: Of left-out rows, after each round
 
     @classmethod
     def of(cls, rows: Dataset, features: Floats, knows: Floats, *, focused: bool = False) -> Self:
@@ -349,7 +346,8 @@ class GrowingTrees:
         count = np.bincount(of_label, knows, _LEAVES * n_classes).reshape(_LEAVES, n_classes)
         mean = inside @ p
         bend = mean - inside @ np.multiply(p, p, out=buffer)
-        newton = (1.0 - 1.0 / n_classes) * (count - mean) / (bend + _RIDGE)
+        ridge = _FOCUSED_RIDGE if self.focused else _RIDGE
+        newton = (1.0 - 1.0 / n_classes) * (count - mean) / (bend + ridge)
         step[:] = _RATE * np.clip(newton, -LARGEST_STEP, LARGEST_STEP)
         p *= np.exp(step).take(leaf, axis=0, out=buffer, mode="clip")
         p *= (1.0 / (p @ np.ones(n_classes)))[:, None]
@@ -385,14 +383,15 @@ class GrowingTrees:
         return *made, leaf
 
     def _tried_columns(self, rng: np.random.Generator) -> Ints:
-        """Return columns to cut, (m, 8): at random, or those of most gain and others."""
+        """Return columns to cut, (m, 8): at random; or (m, 16): half those of most gain."""
         m, n_columns = self.gains.shape
+        n_tried = _FOCUSED_COLUMNS if self.focused else _COLUMNS_A_CUT
         turn = np.empty((m, n_columns))
         turn[:, rng.permutation(n_columns)] = np.arange(n_columns)
         if self.focused:
-            most = np.sort(self.gains, axis=1)[:, -_FOCUSED_ON:].min(axis=1, keepdims=True)
+            most = np.sort(self.gains, axis=1)[:, -n_tried // 2 :].min(axis=1, keepdims=True)
             turn[self.gains >= np.maximum(most, SMALLEST)] = -1.0
-        return np.argsort(turn, axis=1, kind="stable")[:, :_COLUMNS_A_CUT]
+        return np.argsort(turn, axis=1, kind="stable")[:, :n_tried]
 
     def _best_cuts(
         self, tried: Ints, row: Ints, node: Ints, slope: Floats, bend: Floats

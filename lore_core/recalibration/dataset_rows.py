@@ -141,11 +141,11 @@ def parts(calibration: Dataset) -> Ints:
     return part[unit]
 
 
-def gains_beyond_noise(gain: Floats, units: Ints | None, errors: float = 1.0) -> bool:
-    """Return whether gains of rows (n,) sum to more than some standard errors, by rows or units."""
+def gains_beyond_noise(gain: Floats, units: Ints | None) -> bool:
+    """Return whether gains of rows (n,) sum to more than a standard error, by rows or units."""
     if units is not None:
         gain = np.bincount(units, gain).astype(np.float64)
-    return bool(gain.sum() > errors * gain.std() * np.sqrt(len(gain)))
+    return bool(gain.sum() > gain.std() * np.sqrt(len(gain)))
 
 
 def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
