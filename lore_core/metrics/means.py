@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import by_blocks
+from lore_core.data.probabilities import by_blocks, row_maximum
 from lore_core.data.validation import check_share
 from lore_core.data.weights import weighed
 
@@ -103,7 +103,7 @@ def difference_range(
 
     def ends(one: Floats, two: Floats) -> Floats:
         difference = score_of_class(two) - one
-        return np.column_stack([difference.min(axis=1), difference.max(axis=1)])
+        return np.column_stack([-row_maximum(-difference), row_maximum(difference)])
 
     low, high = weighed(by_blocks(ends, first, other), weights).T
     least, most = float(low.min()), float(high.max())

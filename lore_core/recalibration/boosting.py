@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import SMALLEST, log_probabilities, softmax
+from lore_core.data.probabilities import SMALLEST, by_blocks, log_probabilities, softmax
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, Values, refuse
@@ -282,8 +282,11 @@ def chosen_number(
 
 
 def _corrected(trees: TreeSum, probabilities: Floats, features: Floats) -> Floats:
-    logs = log_probabilities(probabilities)
-    return softmax(logs + sum_of_trees(trees, np.column_stack([logs, features])))
+    def of_rows(some: Floats, table: Floats) -> Floats:
+        logs = log_probabilities(some)
+        return softmax(logs + sum_of_trees(trees, np.column_stack([logs, table])))
+
+    return by_blocks(of_rows, probabilities, features)
 
 
 @dataclass

@@ -168,8 +168,8 @@ def comparison_of(
         calibration,
         view.evaluation,
         methods,
-        calibration_embedding=_on_maps(view, view.known),
-        evaluation_embedding=_on_maps(view, view.as_new),
+        calibration_embedding=_on_maps(view, view.known, calibration),
+        evaluation_embedding=_on_maps(view, view.as_new, view.evaluation),
         metric_embedding=view.points(on=measured_on) if view.is_local else None,
         **view.local,
         groups=None if grouping is None or frame is None else frame[grouping.column],
@@ -318,14 +318,21 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
     return methods[int(np.argmin(np.where(mean + error < 0, mean, 0.0)))].fit(calibration)
 
 
-def _on_maps(view: View, rows_of: Callable[[Embedding], Embedding]) -> dict[str, Embedding] | None:
-    """Return rows on the view's maps and, for LoRe smooth, on components of calibration rows."""
-    maps, features = dict(view.maps), view.dataset.features
+def _on_maps(
+    view: View, rows_of: Callable[[Embedding], Embedding], rows: Dataset
+) -> dict[str, Embedding] | None:
+    """Return ``rows`` on the view's maps and, for LoRe smooth, on components of calibration rows.
+
+    ``rows_of``: picks them from a map of all rows.
+    """
+    maps = {name: rows_of(embedding) for name, embedding in view.maps.items()}
     known = require_calibration(view.dataset).features
-    if maps and known is not None and features is not None:
+    if maps and known is not None and rows.features is not None:
         (made,) = make_maps(known, "pca-20").values()
-        maps.setdefault(made.name.title, replace(made, coordinates=made.transform(features)))
-    return {name: rows_of(embedding) for name, embedding in maps.items()} or None
+        if made.name.title not in maps:
+            place = made.transform(rows.features)
+            maps[made.name.title] = replace(made, coordinates=place)
+    return maps or None
 
 
 def group_reports_of(
@@ -383,9 +390,10 @@ def abstention_of(
     """
     known = require_calibration(view.dataset)
     some = np.random.default_rng(view.seed).permutation(len(known))[:_MAX_REFERENCE]
-    on = _on_maps(view, lambda embedding: view.known(embedding).rows(some))
+    reference = known.rows(some)
+    on = _on_maps(view, lambda embedding: view.known(embedding).rows(some), reference)
     references = {
-        name: method.recalibrate(known.rows(some), on if method.needs_embedding else None)
+        name: method.recalibrate(reference, on if method.needs_embedding else None)
         for name, method in result.recalibrators.items()
     }
     groups = groups or {}

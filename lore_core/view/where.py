@@ -33,6 +33,8 @@ from lore_core.view.view import SumsView, View, scored_by_unit
 
 #: Two columns together: parts of each, rows of a cell that is shown, and least share of such cells.
 GRID_PARTS, GRID_MIN_ROWS, GRID_SHARE = 6, 20, 0.5
+#: Calibration rows on which bandwidths are compared at most: more change γ by less than a step.
+MOST_TRIED_ON = 50_000
 
 
 def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:
@@ -81,13 +83,15 @@ def curve_of(
 
 
 def suggestion_of(view: View, tried_bins: Sequence[int]) -> bandwidth.BandwidthSuggestion | None:
-    """Return the γ and bins that predict calibration rows best; None where they are too few."""
+    """Return the γ and bins that predict 50,000 calibration rows best; None where too few."""
     if view.calibration is None:
         return None
+    rows = np.random.default_rng(0).permutation(len(view.calibration))[:MOST_TRIED_ON]
+    rows.sort()
     try:
         return bandwidth.suggest_bandwidth(
-            **scored_by_unit(view.calibration.target(view.target)),
-            embedding=view.points(CALIBRATION),
+            **scored_by_unit(view.calibration.rows(rows).target(view.target)),
+            embedding=view.points(CALIBRATION)[rows],
             gammas=view.gammas,
             n_bins=tried_bins,
             binning=view.binning,

@@ -37,14 +37,17 @@ def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
     bins = "one bin" if best.n_bins == 1 else f"{best.n_bins} bins"
     half = NORMAL_95 * best.gain_error
     gain = f"{decimal(best.gain, 4)} ± {decimal(half, 4)} nats a row"
+    n_rows = 0 if view.calibration is None else len(view.calibration)
+    drawn = f"{best.n_rows:,} of the {n_rows:,} calibration rows, drawn at random,"
+    rows = drawn if best.n_rows < n_rows else "the calibration rows"
     if best.at_edge or best.gain <= half:
         return (
             f"No bandwidth is significantly better than whole confidence bins on {view.map_name}: "
             f"the best, γ = {best.gamma:g} with {bins}, lowers the NLL by {gain}."
         )
     return (
-        f"Use γ = {best.gamma:g} with {bins} on {view.map_name}: there neighbours predict the "
-        f"calibration rows best (NLL lower by {gain} than with whole bins)."
+        f"Use γ = {best.gamma:g} with {bins} on {view.map_name}: there neighbours predict {rows} "
+        f"best (NLL lower by {gain} than with whole bins)."
     )
 
 

@@ -48,8 +48,12 @@ def test_simulations_are_left_out_or_those_of_the_library(view):
     np.testing.assert_array_equal(found.mlce, drawn.mlce)
 
 
-def test_no_suggestion_without_pairs_of_calibration_rows(view):
-    assert where.suggestion_of(view, (1, 5)) is not None
+def test_no_suggestion_without_pairs_of_calibration_rows(view, monkeypatch):
+    whole = where.suggestion_of(view, (1, 5))
+    assert whole is not None
+    assert whole.n_rows == len(view.calibration)
+    monkeypatch.setattr(where, "MOST_TRIED_ON", 50)
+    assert where.suggestion_of(view, (1, 5)).n_rows == 50
     assert where.suggestion_of(view.with_(dataset=view.evaluation, maps={}), (1, 5)) is None
     one = view.dataset.rows(np.append(np.flatnonzero(view.dataset.in_split("evaluation")), 0))
     split = np.where(np.arange(len(one)) == len(one) - 1, "calibration", "evaluation")
