@@ -13,6 +13,7 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit.runtime.scriptrunner import RerunException
 from streamlit.starlette import App
 
 from lore_core import InputError
@@ -99,11 +100,14 @@ def show() -> None:
         with page_slot(_say_how_many_come_before, is_step=is_step):
             page.run()
         controls.note_changes()  # of controls that were not there before
-        st.session_state[live.CONTROLS] = live.control_values()
         prefetch()
         trim_memory()
     except InputError as error:
-        st.error(header.plain(str(error)), icon=":material/error:")
+        header.show_error(error)
+    finally:
+        # (A run that is cut short has not drawn everything.)
+        if not isinstance(sys.exception(), RerunException):
+            st.session_state[live.CONTROLS] = live.control_values()
 
 
 def _say_how_many_come_before(pages: int) -> None:

@@ -134,7 +134,13 @@ def variables(
         check_choice(variable, "--variable", [*ranking["variable"], *others])
         coded = attribute(view.evaluation, variable, n_parts=parts)
         table = lore.gap_along(**view.scored_by_unit, values=coded)
-        sentence, shown = regions.describe_variable(variable, table, ranking), _along(table)
+        sentence = regions.describe_variable(variable, table, ranking)
+        shown = {
+            "value": [str(value) for value in table["value"]],
+            "rows": [f"{rows:,}" for rows in table["rows"]],
+            "gap, points": [signed_points(gap) for gap in table["gap"]],
+            "95 %": interval_texts(table["gap_low"], table["gap_high"], signed=True),
+        }
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
         "variable": variable,
@@ -156,15 +162,6 @@ def _ranked(table: Table) -> dict[str, list[str]]:
         "furthest off": [str(value) for value in table["worst_value"]],
         "its rows": [f"{rows:,}" for rows in table["worst_rows"]],
         "gap, points": [signed_points(gap) for gap in table["worst_gap"]],
-    }
-
-
-def _along(table: Table) -> dict[str, list[str]]:
-    return {
-        "value": [str(value) for value in table["value"]],
-        "rows": [f"{rows:,}" for rows in table["rows"]],
-        "gap, points": [signed_points(gap) for gap in table["gap"]],
-        "95 %": interval_texts(table["gap_low"], table["gap_high"], signed=True),
     }
 
 
@@ -251,24 +248,19 @@ def _of_sums(view: views.SumsView, bin_index: int | None, value: Any, progress: 
 
     rest = part_of(progress, 0.8, 1.0)
     seen = regions.SumsLandscape.of(view.sums, gamma=view.gamma, bin_index=bin_index, progress=rest)
-    spread, chart, nodes = seen.spread, None, pd.DataFrame()
+    chart, nodes = None, pd.DataFrame()
     if seen.field is not None:
         chart = figures.sums_landscape_figure(seen, axes=view.map_name, value=value)
         nodes = chart.table
-    columns = {
-        "": list(spread),
-        "LCE at most, points": [POINTS.text(of.value) for of in spread.values()],
-        "guaranteed": [POINTS.interval_text(of.low, of.high) for of in spread.values()],
-    }
     content = {
         **view.settings(),
         "bin": seen.bin_name,
-        "lce": {name: of._asdict() for name, of in spread.items()},
+        "lce": {name: of._asdict() for name, of in seen.spread.items()},
         "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
         "nodes": nodes.to_dict(orient="records"),
     }
     text = ["\n".join(filter(None, [seen.sentence, seen.bound_sentence]))]
-    return Output(content, nodes, text, [text_table(columns), view.basis()], chart)
+    return Output(content, nodes, text, [text_table(seen.spread_columns), view.basis()], chart)
 
 
 def _bin(table: measures.ReliabilityTable, wanted: str) -> int | None:

@@ -29,7 +29,7 @@ from lore_core.view.view import View
 Holder = TypeVar("Holder", Dataset, LocalErrors)
 #: Bytes from which on an array goes into a file, and bytes of the disk that are left alone.
 LARGE_BYTES, _RESERVED_BYTES = 2**18, 2**32
-#: Fields of a dataset that no worker reads, and cached properties sent along with one.
+#: Fields of a dataset that few workers read, and cached properties sent along with one.
 _UNUSED, _CACHED = {"images", "has_image", "metadata"}, {"digest", "evaluation", "calibration"}
 
 
@@ -158,9 +158,11 @@ def heap_function(name: str) -> Callable[..., object]:
 
 
 class _ArrayPickler(pickle.Pickler):
-    def __init__(self, stream: io.BytesIO, file: ArrayFile | None, shared: Sequence[Any]) -> None:
+    def __init__(
+        self, stream: io.BytesIO, file: ArrayFile | None, shared: Sequence[Any], unused: set[str]
+    ) -> None:
         super().__init__(stream, protocol=5)
-        self._file, self._shared = file, shared
+        self._file, self._shared, self._unused = file, shared, unused
         self._numbers = {id(value): k for k, value in enumerate(shared)}
 
     def persistent_id(self, value: Any) -> int | tuple[_Location, bool] | None:
@@ -193,14 +195,19 @@ class _ArrayPickler(pickle.Pickler):
         # (Other threads may add to what is known of it.)
         names = {item.name for item in dataclasses.fields(value)} | _CACHED
         state = {name: item for name, item in dict(vars(value)).items() if name in names}
-        state |= dict.fromkeys(_UNUSED & state.keys())
+        state |= dict.fromkeys(self._unused & state.keys())
         return copyreg.__newobj__, (type(value),), state  # type: ignore[attr-defined]
 
 
-def pickle_mapped(value: Any, file: ArrayFile | None, shared: Sequence[Any] = ()) -> bytes:
-    """Pickle a value: large arrays as locations in ``file``, ``shared`` values as numbers."""
+def pickle_mapped(
+    value: Any, file: ArrayFile | None, shared: Sequence[Any] = (), *, is_whole: bool = False
+) -> bytes:
+    """Pickle a value: large arrays as locations in ``file``, ``shared`` values as numbers.
+
+    ``is_whole``: with metadata and images of the data.
+    """
     stream = io.BytesIO()
-    _ArrayPickler(stream, file, shared).dump(value)
+    _ArrayPickler(stream, file, shared, set() if is_whole else _UNUSED).dump(value)
     return stream.getvalue()
 
 

@@ -53,6 +53,7 @@ class Request(Generic[Result]):
     lane: Lane = "short"
     keep: Callable[[Result], object] | None = None  #: Takes the result, where it is not waited for
     basis: Hashable = None  #: What an earlier result must share with it to be built on, if any
+    is_whole: bool = False  #: Whether it reads metadata or images
 
     @property
     def name(self) -> str:
@@ -299,7 +300,8 @@ class _Worker:
         pipe, file = self.start(), new_file()
         if task.cancelled:
             raise InputError(_CANCELLED)
-        content = pickle_mapped((request.function, request.arguments), file)
+        call = request.function, request.arguments
+        content = pickle_mapped(call, file, is_whole=request.is_whole)
         pipe.send((content, file and file.path, threads))
         # (The worker runs our functions on data that were checked; files are parsed elsewhere.)
         while isinstance(message := pipe.recv(), tuple):

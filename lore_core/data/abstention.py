@@ -60,7 +60,7 @@ class AnswerThreshold:
             "answer from": percent(math.nan if self.confidence is None else self.confidence, 2),
             "answered": percent(self.n_answered / self.n_rows),
             "wrong": percent(self.wrong),
-            "at most": percent(math.nan if self.bound is None else self.bound),
+            "wrong, at most": percent(math.nan if self.bound is None else self.bound),
             "of rows": f"{self.n_rows:,}",
             "rows needed": f"{self.rows_needed:,}" if self.rows_needed else "",
         }

@@ -41,8 +41,6 @@ _DESIGN_WIDTH, _THINNEST = 700.0, 0.6
 #: Letters a name may have, share of the width that names may take, and width of a legend's keys
 #: in sizes of the text: two dashes of every method.
 _LONGEST, _NAMES, _KEY = 20, 0.4, 2.4
-#: Room beyond the outermost values, as a share of what lies between them.
-_PAD = 0.06
 #: Between two labels of an axis, in widths of the longest, and most of them.
 _APART, _MOST_TICKS = 1.6, 6
 #: Shades of a scale on each side of 0, and lines that need no dashes to be told apart.
@@ -95,7 +93,7 @@ def _heights(panels: Sequence[Panel], width: float, line: float) -> Floats:
 
 def _room(panel: Panel, width: float, size: float) -> float:
     """Return what ticks and title of the upright axis take."""
-    words = [text for _, text in _ticks(panel.y, _spans(panel)[1], 4)]
+    words = [text for _, text in _ticks(panel.y, panel.spans()[1], 4)]
     longest = max((text_width(text, size) for text in words), default=0.0)
     return min(longest, _NAMES * width) + (2.7 if _title(panel.y) else 1.1) * size
 
@@ -221,7 +219,7 @@ class _Frame:
     ) -> None:
         self.drawing, self.panel, self.log = drawing, panel, panel.x.log
         (self.left, self.right), (self.top, self.bottom) = across, down
-        self.x, self.y = _spans(panel)
+        self.x, self.y = panel.spans()
         self.box = across[0], down[0], across[1], down[1]
         self.thin = thinned(drawing.width)
 
@@ -251,14 +249,14 @@ class _Frame:
         for value, words in _ticks(panel.y, self.y, 4):
             if panel.y.grid and not panel.y.ticks:
                 self._rule(value, Tint("line"), is_level=True)
-            text = self._fitting(words, _NAMES * self.drawing.width)
+            text = fitting(words, _NAMES * self.drawing.width, size)
             add(Words(text, self.left - 0.5 * size, float(self.py(value)) + 0.33 * size, "end"))
         if is_lowest and _title(panel.x):
             middle = (self.left + self.right) / 2
             add(Words(_title(panel.x), middle, self.bottom + 2.75 * size, "middle"))
         if _title(panel.y):
             room = self.drawing.height if is_lowest else self.bottom - self.top
-            title = self._fitting(_title(panel.y), room)
+            title = fitting(_title(panel.y), room, size)
             half = self.drawing.text_width(title) / 2
             middle = np.clip((self.top + self.bottom) / 2, half, self.drawing.height - half)
             add(Words(title, size, float(middle), "middle", upright=True))
@@ -270,7 +268,7 @@ class _Frame:
             # Names that are the same when they are cut say nothing: then fewer have more room.
             for step in range(1, len(panel.x.ticks) + 1):
                 each = room / len(panel.x.ticks) * step
-                named = [(at, self._fitting(words, each)) for at, words in panel.x.ticks[::step]]
+                named = [(at, fitting(words, each, size)) for at, words in panel.x.ticks[::step]]
                 if len({words for _, words in named}) == len(named):
                     break
             return named
@@ -279,9 +277,6 @@ class _Frame:
         while len(ticks) > 2 and len(ticks) * _APART * widest > room:
             ticks = ticks[::2]
         return ticks
-
-    def _fitting(self, text: str, room: float) -> str:
-        return fitting(text, room, self.drawing.type_size)
 
     def _rule(
         self,
@@ -426,7 +421,7 @@ class _Frame:
             x, y = self.left + column * wide, self.bottom - (row + 1) * tall
             self.drawing.add(Pixels(color[None, None], x + 1, y + 1, wide - 2, tall - 2))
             text, ink = str(mark.words[row, column]), "ink" if luminance(color) > 0.4 else "paper"
-            middle, text = (x + wide / 2, y + tall / 2 + 0.33 * size), self._fitting(text, wide - 4)
+            middle, text = (x + wide / 2, y + tall / 2 + 0.33 * size), fitting(text, wide - 4, size)
             bold = bool(mark.bold[row, column])
             self.drawing.add(Words(text, *middle, "middle", ink, bold=bold))
 
@@ -434,45 +429,6 @@ class _Frame:
 def thinned(width: float) -> float:
     """Return how thick lines and dots of a drawing are, as a share of those on the screen."""
     return min(1.0, max(_THINNEST, width / _DESIGN_WIDTH))
-
-
-def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
-    match mark:
-        case Line() | Dots():
-            return mark.x, mark.y
-        case Band():
-            return mark.outline
-        case Bars():
-            half = np.asarray(mark.width) / 2
-            place = np.concatenate([mark.center - half, mark.center + half])
-            ends = [of for of in (mark.length, mark.low, mark.high) if of is not None]
-            length = np.concatenate([np.zeros(1), *ends])
-            return (length, place) if mark.sideways else (place, length)
-        case Cells():
-            n_rows, n_columns = mark.value.shape
-            return np.array([-0.5, n_columns - 0.5]), np.array([-0.5, n_rows - 0.5])
-        case Rule(text=""):
-            own, nothing = np.array([mark.at]), np.array([])
-            return (nothing, own) if mark.level else (own, nothing)
-        case _:  # what a reader has chosen does not widen the picture
-            return np.array([]), np.array([])
-
-
-def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    across, upwards = zip(*[_reached(mark) for mark in panel.marks], strict=True)
-    is_table = any(isinstance(mark, Cells) for mark in panel.marks)
-    return _span(panel.x, list(across), is_table), _span(panel.y, list(upwards), is_table)
-
-
-def _span(axis: Axis, values: list[Numbers], is_table: bool) -> tuple[float, float]:
-    """Return the ends of an axis: its own, or what is reached and a little room."""
-    if axis.span is not None:
-        return axis.span
-    every = np.concatenate(values)
-    every = every[np.isfinite(every)]
-    low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
-    pad = 0.0 if axis.log or is_table else _PAD * ((high - low) or 0.1)
-    return (0.0 if axis.from_zero else low - pad), high + pad
 
 
 def _ticks(axis: Axis, span: tuple[float, float], most: int) -> list[tuple[float, str]]:

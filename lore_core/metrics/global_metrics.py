@@ -11,6 +11,7 @@ from scipy import special
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.defaults import N_BINS
+from lore_core.data.shown import Shown
 from lore_core.data.units import as_units, chosen_units, design_effects
 from lore_core.data.validation import InputError, as_group_labels, as_rows, check_integer
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
@@ -21,8 +22,8 @@ NORMAL_95 = 1.959963984540054
 FEWEST_GROUP_ROWS = 10
 
 
-@dataclass(frozen=True)
-class ReliabilityTable:
+@dataclass(frozen=True, repr=False)
+class ReliabilityTable(Shown):
     """Mean confidence and accuracy of each confidence bin. Empty bins hold NaN."""
 
     bins: ConfidenceBins  #: The partition

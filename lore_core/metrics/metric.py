@@ -25,13 +25,12 @@ class OverBandwidths:
     """Words for a metric drawn against γ."""
 
     key: CurveKey  #: Attribute of a curve and of its chance band
-    #: Its name as an axis and as a choice.
-    title: str
-    button: str
+    title: str  #: Its name as an axis
     meaning: str  #: What it is, within a sentence
     #: Names of the limits γ → 0 and γ → ∞; empty for none.
     at_zero: str = ""
     at_infinity: str = ""
+    choice: str = ""  #: Its name as a choice, where that is not the title
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,12 @@ def _columns(
             values.validate(full=True)
             if len(values) != n_rows:
                 raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
-        return _without_bytes(values)
+        if pa.types.is_run_end_encoded(values.type):
+            return pa.compute.run_end_decode(values)
+        are_bytes = pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
+        with suppress(pa.ArrowInvalid):  # texts of some writers, unless they are no UTF-8
+            return values.cast(pa.large_string()) if are_bytes else values
+        return values
 
     def head(name: str) -> Any:
         return checked(name, first, 1) if first else checked(name)
@@ -275,7 +280,7 @@ def _is_list(kind: Any) -> bool:
 
 def _kind(kind: Any) -> Kind:
     types = pa.types
-    if types.is_dictionary(kind):
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _kind(kind.value_type)
     if types.is_boolean(kind):
         return "bool"
@@ -291,14 +296,6 @@ def _kind(kind: Any) -> Kind:
 
 def _without_decimals(values: Any) -> Any:
     return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
-
-
-def _without_bytes(values: Any) -> Any:
-    """Return bytes as texts where all are UTF-8, as some writers do not say of theirs."""
-    are_bytes = pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
-    with suppress(pa.ArrowInvalid):
-        return values.cast(pa.large_string()) if are_bytes else values
-    return values
 
 
 def _series(values: Any) -> pd.Series[Any]:

@@ -278,11 +278,12 @@ def _class_order(dataset: Dataset) -> str | None:
 def _both_classes(dataset: Dataset) -> str | None:
     """Describe rows that are there twice, once for each of two classes."""
     n = len(dataset) // 2 * 2
-    p, labels = (of[:n].reshape(-1, 2) for of in (dataset.probabilities[:, 1], dataset.labels))
-    is_repeated = (labels[:, 0] == labels[:, 1]).all() and np.abs(p.sum(axis=1) - 1).max() < 1e-6
-    if not is_repeated or np.ptp(p) == 0:
-        return None
-    return "each row is there twice, with P and 1 - P, once a class. Keep those of one class."
+    p, labels = dataset.probabilities[:n, 1], dataset.labels[:n]
+    for one, two in ((np.s_[::2], np.s_[1::2]), (np.s_[: n // 2], np.s_[n // 2 :])):
+        are_so = np.allclose(p[one] + p[two], 1.0, rtol=0, atol=1e-6) and len(set(p)) > 1
+        if are_so and (n >= _MIN_ROWS or (labels[one] == labels[two]).all()):
+            return "each row is there twice, with P and 1 - P, once a class. Keep one of each two."
+    return None
 
 
 def _fits(dataset: Dataset, rows: Mask) -> bool:

@@ -183,21 +183,17 @@ def decode(values: pd.Series[Any], classes: Classes, where: Where) -> Decoded:
     """Turn labels and predictions, none missing, into class indices."""
     codes, found = pd.factorize(values)
     ranks, texts = pd.factorize(np.array([label_text(value) for value in found], object), sort=True)
-    known = _Values(tuple(texts), _as_numbers(texts), ranks[codes], where)
-    bare = pd.Series(texts).str.replace(r"^0+(?=\d)", "", regex=True)
+    series, are_marks = pd.Series(texts), set(texts) <= {"True", "False"}
+    numbers = pd.to_numeric(series == "True" if are_marks else series, errors="coerce")
+    as_numbers = None if numbers.isna().any() else numbers.to_numpy(dtype=np.float64)
+    known = _Values(tuple(texts), as_numbers, ranks[codes], where)
+    bare = series.str.replace(r"^0+(?=\d)", "", regex=True)
     twice = bare.duplicated(keep=False).to_numpy()
     if not set(texts) <= set(classes.names or ()):
         fix = "Write each class in one way, and name all in class_names or by their columns."
         known.check(twice, "classes that differ in more than zeros in front of them", fix)
     indices, names, count, notes = _indices(known, classes)
     return np.asarray(indices, dtype=np.int64)[known.codes], names, count, notes
-
-
-def _as_numbers(texts: NDArray[np.object_]) -> Floats | None:
-    if set(texts) <= {"True", "False"}:
-        return np.asarray(texts == "True", dtype=np.float64)
-    numbers = pd.to_numeric(pd.Series(texts), errors="coerce")
-    return None if numbers.isna().any() else numbers.to_numpy(dtype=np.float64)
 
 
 def _indices(values: _Values, classes: Classes) -> _OfDistinct:

@@ -26,8 +26,8 @@ MAX_BYTES = 8 * 2**30
 _MAX_DEPTH = 4
 #: Keys of class and probability in lists of both, as of BigQuery and Hugging Face pipelines.
 _CLASS_KEYS = (
-    ("label", "class", "class_name", "name", "tagname", "category"),
-    ("prob", "probability", "score", "confidence", "confidencescore"),
+    ("label", "class", "class_name", "classname", "name", "tagname", "category", "category_name"),
+    ("prob", "probability", "score", "confidence", "confidencescore", "class_probability", "value"),
 )
 #: What lists of the classes' names are called.
 CLASS_LISTS = ("class_names", "classes", "classes_", "vocab")
@@ -35,10 +35,10 @@ CLASS_LISTS = ("class_names", "classes", "classes_", "vocab")
 _LISTED_CLASSES = ("classes", "labels", "displayNames"), ("scores", "probabilities", "confidences")
 #: Longest sparse vector that is filled with zeros: more would be much from a small file.
 _MAX_SPARSE = 1000
-#: Texts that lists or objects may be, and lists of numbers as of Python, numpy and PyTorch.
+#: Texts that lists or objects may be, and lists as of Python, numpy, PyTorch and PostgreSQL.
 _NESTED = re.compile(r"\s*(?:(?:array|tensor)\()?[\[{(]|\s*\d?\.\d+(?:e-\d+)?[ ,;|]+\d?\.\d")
 _LIST = re.compile(
-    r"\s*(?:\w+\()?[\[(]?([\s\d.,;|eE+-]*\d[\s\d.,;|eE+-]*)[\])]?(?:, dtype=[\w.]+)?\)?\s*"
+    r"\s*(?:\w+\()?[\[({]?([\s\d.,;|eE+-]*\d[\s\d.,;|eE+-]*)[\])}]?(?:, dtype=[\w.]+)?\)?\s*"
 )
 _NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")
 #: Values of a column: one a row, or a matrix.
@@ -337,11 +337,14 @@ def shares_by_class(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     keys = {tuple(sorted(item)) for item in value}
-    if len(keys) != 1 or len(names := keys.pop()) != 2:
-        return None
+    names = keys.pop() if len(keys) == 1 else ()
     label, share = (next((n for n in names if n.lower() in k), "") for k in _CLASS_KEYS)
     shares = {f"p_{item[label]}": item[share] for item in value} if label and share else {}
-    return shares if len(shares) == len(value) else None
+    # (With more in each, or called a value, they may be of anything, unless they sum to 1.)
+    numbers = [v for v in shares.values() if isinstance(v, (int, float))]
+    is_pair = len(names) == 2 and share.lower() != "value"
+    is_clear = is_pair or abs(sum(numbers) - 1) < 0.02
+    return shares if shares and is_clear and len(shares) == len(value) else None
 
 
 def _listed_classes(record: Mapping[str, Any]) -> dict[str, Any]:

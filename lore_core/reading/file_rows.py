@@ -28,7 +28,7 @@ from lore_core.reading.column_values import (
 )
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
-from lore_core.reading.roles import SPLIT_WORDS, check_unused_columns
+from lore_core.reading.roles import SPLIT_WORDS, check_unused_columns, may_be_either
 from lore_core.reading.text_tables import MISSING
 
 MISSING_GROUP = "(missing)"
@@ -86,10 +86,14 @@ class MissingRoleError(InputError):
         found = [n for of in _NEEDED for n in mapping.columns().get(of, ())]
         what, usual = _NEEDED[role]
         named = f"found {listed(map(repr, found), 4)}, but " if found else "found "
-        super().__init__(
-            f"'{columns.file}': {named}no {columns.unit} of {what} ({usual}). It has: "
-            f"{listed(columns.names)}. Rename one, or name it: --column {role}=NAME."
+        lack = (
+            f"no {columns.unit} of {what} ({usual}). It has: {listed(columns.names)}. Rename one, "
+            f"or name it: --column {role}=NAME."
         )
+        either = [n for n in filter(may_be_either, columns.names) if columns.kinds[n] == "number"]
+        if either and role == "probabilities":
+            lack = f"'{either[0]}' may be P(y = 1) or the confidence. Call it p_1 or confidence."
+        super().__init__(f"'{columns.file}': {named}{lack}")
 
 
 def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:

@@ -77,12 +77,12 @@ class FileFormat:
 
 FORMATS = (
     FileFormat("NPZ", (".npz",), open_npz, "a zip archive of arrays", _ZIP, rank=0),
-    FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text, rank=3),
+    FileFormat("CSV", (".csv", ".tsv", ".txt", ".tab"), open_text, rank=3),
     FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",), rank=1),
     FileFormat("Feather", (".feather", ".arrow"), open_feather, "a Feather file", _ARROW, rank=2),
     FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
     FileFormat("Inspect", (".eval",), open_eval, "a zip archive of samples", _ZIP),
-    FileFormat("Excel", (".xlsx",), open_excel, "an Excel workbook", _ZIP, package="openpyxl"),
+    FileFormat("Excel", (".xlsx", ".xlsm"), open_excel, "an Excel workbook", _ZIP, 0, "openpyxl"),
     FileFormat("SQLite", (".sqlite", ".sqlite3", ".db"), open_sqlite, "an SQLite database", _SQL),
     FileFormat("DuckDB", (".duckdb", ".ddb"), open_duckdb, "a DuckDB database", _DUCK, 8, "duckdb"),
 )
@@ -217,8 +217,8 @@ def _format_of(raw: RawFile) -> FileFormat:
         return by_suffix if by_suffix in by_content else by_content[0]
     if by_suffix in (_TEXT, None):
         return _JSON if _JSON_START.match(head) else _TEXT
-    if by_suffix is _JSON:
-        return _JSON
+    if not by_suffix.magic:
+        return by_suffix
     raise InputError(
         f"'{raw.name}' is not {by_suffix.what} by its first bytes. Correct the suffix."
     )

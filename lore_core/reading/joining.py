@@ -1,5 +1,6 @@
 """Join files of images, texts or metadata to predictions, by an id column or row by row."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,7 +61,8 @@ def join(
     has_labels = any(guess(columns, mapping).label for columns in files)
     own = {getattr(side_mapping, role) for role in _OWN_ROLES if role != "label" or has_labels}
     new = [name for name in side.names if name not in own]
-    key = mapping.row_id or side_mapping.row_id
+    own_key = side_mapping.row_id or _key_of_both(files, side)
+    key = own_key if mapping.row_id is None else mapping.row_id
     if key in side.shapes and any(key in columns.shapes for columns in files):
         return [
             _by_id(columns, side, new, str(key), notes) if key in columns.shapes else columns
@@ -70,6 +72,19 @@ def join(
     _check_order(main, side, side_mapping, mapping)
     notes.append(f"'{side.file}' was attached to '{main.file}', row by row.")
     return [c.joined(side, new) if c is main else c for c in files]
+
+
+def _key_of_both(files: Sequence[Columns], side: Columns) -> str | None:
+    """Return a column that names each row once, in a side file and in one with predictions."""
+    for name, columns in itertools.product(side.names, files):
+        kind = side.kinds[name]
+        are_flat = all(len(of.shapes.get(name, ())) == 1 for of in (side, columns))
+        if kind not in ("whole", "text") or not are_flat or kind != columns.kinds[name]:
+            continue
+        ids, others = (of.series(name).astype(str) for of in (columns, side))
+        if ids.is_unique and others.is_unique and (kind == "text" or ids.isin(others).mean() > 0.5):
+            return name
+    return None
 
 
 def _file_like(files: Sequence[Columns], side: Columns, side_mapping: ColumnMapping) -> Columns:
@@ -118,8 +133,8 @@ def _by_id(main: Columns, side: Columns, new: Sequence[str], key: str, notes: li
     n_missing = int((rows < 0).sum())
     has_arrays = any(len(side.shapes[name]) > 1 for name in new)
     if n_missing == len(rows) or has_arrays:
-        rule, fix = f"name rows of '{side.file}'", "Add them, or join row by row."
-        main.check(key, rows < 0, rule, fix)
+        fix = 'Add them, or join row by row (mapping={"row_id": ""}).'
+        main.check(key, rows < 0, f"name rows of '{side.file}'", fix)
     missing = f"; {counted(n_missing, 'row')} without one" if n_missing else ""
     notes.append(f"'{side.file}' was joined to '{main.file}' by '{key}'{missing}.")
     return main.joined(side.take(rows, count_rows(side)), new)

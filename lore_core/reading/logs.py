@@ -44,7 +44,7 @@ def rows_of_log(
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]] | None:
     """Return the rows of a log of a known tool, and a note on them; None of other records."""
     if samples := _samples_of_events(records):
-        return samples, (_EVENTS_NOTE,)
+        return samples, ("A log of OpenAI's evals: its events are joined by sample.",)
     for row_of, note in _READERS.items():
         rows = [*itertools.takewhile(bool, map(row_of, records))]
         if rows and len(rows) == len(records):
@@ -136,7 +136,6 @@ def _row_of_answer(record: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-_EVENTS_NOTE = "A log of OpenAI's evals: its events are joined by sample."
 #: What makes a row of a tool's record, and a note on it.
 _READERS: dict[Callable[[Mapping[str, Any]], dict[str, Any]], str] = {
     _row_of_choices: "The log-likelihoods of the choices became probabilities by softmax.",

@@ -138,7 +138,8 @@ def _columns_of(arrays: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
         is_array = isinstance(given, np.ndarray)  # Arrow takes no foreign byte order
         values = given.astype(given.dtype.newbyteorder("="), copy=False) if is_array else given
         if np.ndim(values) == 2:
-            frame = getattr(values, "to_pandas", lambda array=values: pd.DataFrame(array))()
+            is_named = hasattr(values, "to_pandas")
+            frame = values.to_pandas() if is_named else pd.DataFrame(np.asarray(values))
             yield from ((f"{name}_{label}", frame[label].to_numpy()) for label in frame)
         else:
             yield str(name), np.asanyarray(values)  # with a mask, if it has one

@@ -9,6 +9,7 @@ import pandas as pd
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.errors import InputError, counted, listed, short
 from lore_core.data.number_text import percent
+from lore_core.data.shown import Shown
 from lore_core.reading.checks import Check
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping
@@ -146,8 +147,8 @@ class ReadingReport:
         return [*self.facts, *self.notes, *self.warnings]
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reading(Shown):
     """A dataset, the report on it, and the mapping that was used (of two files the first one's)."""
 
     dataset: Dataset

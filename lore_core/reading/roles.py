@@ -147,7 +147,8 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     beside = (name for name in free.names if f"predicted_{name}" in free.names)
     fill("label", _label(free, given) or next(beside, None))
     split = free.named(_SPLIT)
-    if split is not None and (_key(split) == "split" or _is_split(columns, split)):
+    words = {*columns.series(split).dropna().astype(str).str.strip().str.lower()} if split else ()
+    if split and (_key(split) == "split" or (words and SPLIT_WORDS.keys() >= words)):
         fill("split", split)
     called = f"predicted_{mapping.label}"
     prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
@@ -193,13 +194,6 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
 
 def _key(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name.strip(". ").lower())
-
-
-def _is_split(columns: Columns, name: str) -> bool:
-    if columns.kinds[name] != "text":
-        return False
-    words = columns.series(name).dropna().astype(str).str.strip().str.lower()
-    return len(words) > 0 and bool(words.isin(SPLIT_WORDS).all())
 
 
 def with_true_class(columns: Columns) -> Columns:
@@ -251,8 +245,12 @@ def _images(free: FreeColumns) -> str | None:
 
 def _label(free: FreeColumns, given: ColumnMapping) -> str | None:
     """Return the label column; ``target`` only beside probabilities of classes or predictions."""
-    label = free.named(_LABEL, (1, 2))
-    correct = free.named(CORRECT_NAMES)
+    columns, correct = free.columns, free.named(CORRECT_NAMES)
+    named = filter(None, (free.named((word,), (1, 2)) for word in _LABEL))
+    # (Submissions to competitions call their probabilities so, too.)
+    of_classes = _family(free, _PROBABILITY_FAMILY)
+    hard = (n for n in named if of_classes or not columns.flat(n) or not is_share(columns, n))
+    label = next(hard, None)
     if label is None or correct is None or not free.named(_CONFIDENCE):
         return label or correct
     prediction = given.prediction or free.named(_PREDICTION, (1, 2))
@@ -276,7 +274,7 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
         return family, "probabilities"
     # A lone p_0 is not P(y = 1).
     one = free.named(_POSITIVE) or next((n for n in family if class_suffixes([n]) != ("0",)), None)
-    if one is not None and not _is_confidence(free.columns, one, mapping):
+    if one is not None and not _may_be_confidence(free.columns, one, mapping):
         return (one,), "positive"
     logits = free.named(_LOGITS, (1, 2))
     if logits is not None:
@@ -284,15 +282,16 @@ def _probabilities(free: FreeColumns, mapping: ColumnMapping) -> tuple[tuple[str
     family = _family(free, _LOGIT_FAMILY)
     if family:
         return family, "logits"
-    share = free.named(_PREDICTION, (1, 2))
+    share = free.named((*_PREDICTION, *_LABEL), (1, 2))
     if share and not mapping.prediction and is_share(free.columns, share):
         return (share,), "positive"
     score = free.named(_SCORE, (1, 2))
     if score and not free.columns.flat(score):
         return (score,), "probabilities"
     if mapping.prediction:
-        confidence = free.named(_CONFIDENCE, (1, 2)) or one or score
-        return ((confidence,), "confidence") if confidence else ((), None)
+        confidence = free.named(_CONFIDENCE, (1, 2)) or score
+        kind = "confidence" if confidence and free.columns.flat(confidence) else "probabilities"
+        return ((confidence,), kind) if confidence else ((), None)
     return ((score,), "positive") if score else ((), None)
 
 
@@ -380,16 +379,25 @@ def _mostly_numbers(columns: Columns, name: str) -> bool:
     return bool(pd.to_numeric(bare, errors="coerce").notna().mean() > 0.5)
 
 
-def _is_confidence(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
-    """Tell the confidence of a prediction from P(y = 1), where the name may mean either."""
-    if not mapping.prediction or not mapping.label or _key(name) not in _EITHER:
+def _may_be_confidence(columns: Columns, name: str, mapping: ColumnMapping) -> bool:
+    """Tell whether what is called as either is not shown to be P(y = 1) by the predictions."""
+    label, prediction = mapping.label, mapping.prediction
+    if not (prediction and label and may_be_either(name)) or len(columns.shapes[label]) > 1:
         return False
-    if len(columns.shapes[mapping.label]) != 1:
+    if columns.shapes[name][:1] != columns.shapes[prediction][:1]:
         return False
-    if columns.series(mapping.label).nunique() > 2:
-        return True
-    values = pd.to_numeric(columns.series(name), errors="coerce")
-    return bool(np.nanmin(values.to_numpy(dtype=np.float64), initial=1.0) >= 0.5)
+    classes = sorted({label_text(value) for value in columns.series(label).dropna()})
+    values = pd.to_numeric(columns.series(name), errors="coerce").to_numpy(dtype=np.float64)
+    is_one = columns.series(prediction).map(label_text).isin(classes[-1:]).to_numpy()
+    zeros, ones = values[~is_one], values[is_one]
+    is_parted = np.nanmax(zeros, initial=0.0) <= np.nanmin(ones, initial=1.0)
+    is_high = len(zeros) > 0 and np.nanmin(zeros, initial=1.0) >= 0.5
+    return bool(len(classes) > 2 or is_high or not is_parted)
+
+
+def may_be_either(name: str) -> bool:
+    """Return whether a column may be P(y = 1) or the confidence, by its name."""
+    return _key(name) in _EITHER
 
 
 def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:

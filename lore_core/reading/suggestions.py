@@ -119,7 +119,7 @@ def _label_and_probabilities(
     matrices = [n for n in columns.names if len(columns.shapes[n]) == 2 and n not in flat]
     open_labels = [n for n in flat if not known.label and _can_be_label(columns, n, known, 0)]
     for label in [known.label] if known.label else open_labels[:_TRIED]:
-        used, right = (label, known.split, known.row_id), columns.series(label)
+        right, used = columns.series(label), (label, known.prediction, known.split, known.row_id)
         free = [n for n in flat if n not in used and columns.kinds[n] != "date"]
         free = [n for n in free if not re.search(r"p[_\-. ]?val(ue)?s?$", n, re.IGNORECASE)]
         free = [n for n in free if known.label or is_share(columns, n)]

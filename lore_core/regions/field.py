@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints, Mask, take_rows
 from lore_core.data.defaults import GAMMA
-from lore_core.data.number_text import points_words, with_points
+from lore_core.data.number_text import POINTS, points_words, with_points
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import (
     InputError,
@@ -156,7 +156,11 @@ def field_at_nodes(
     known = (effective_size >= min_effective_size) & np.isfinite(signed)
     shown, outside = known, None
     if only is not None:
-        shown = known & _nearest_is(grid, only)
+        near = np.zeros(len(grid.nodes), dtype=bool)
+        if grid.rows.any():
+            _, nearest = nearest_rows(grid.points[grid.rows], grid.nodes, 1)
+            near = np.asarray(only[grid.rows][nearest[:, 0]])
+        shown = known & near
         outside = 1.0 - float(shown.sum() / max(known.sum(), 1))
 
     def raster(values: Floats) -> Floats:
@@ -179,13 +183,6 @@ def field_at_nodes(
         outside,
         bounds,
     )
-
-
-def _nearest_is(grid: Grid, only: Mask) -> Mask:
-    if not grid.rows.any():
-        return np.zeros(len(grid.nodes), dtype=bool)
-    _, nearest = nearest_rows(grid.points[grid.rows], grid.nodes, 1)
-    return np.asarray(only[grid.rows][nearest[:, 0]])
 
 
 def error_field(
@@ -432,6 +429,16 @@ class SumsLandscape:
     def spread(self) -> dict[str, Bounded[float]]:
         """The LCE that some shares of the rows do not exceed, by what these are called."""
         return LocalDistribution.of_values(self.values, self.counts, self.chosen).in_words
+
+    @property
+    def spread_columns(self) -> dict[str, list[str]]:
+        """:attr:`spread` as columns of a table for reading."""
+        ends = self.spread.values()
+        return {
+            "share of the rows": [*self.spread],
+            "LCE at most, points": [POINTS.text(of.value) for of in ends],
+            "guaranteed": [POINTS.interval_text(of.low, of.high) for of in ends],
+        }
 
     @property
     def sentence(self) -> str:

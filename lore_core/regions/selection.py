@@ -165,7 +165,7 @@ class RegionReport:
         elif self.gap_high < 0:
             lean = "underconfident"
         else:
-            lean = "not significantly miscalibrated"
+            lean = "not significantly miscalibrated on average"
         gap = gap_words(self.gap, self.gap_low, self.gap_high)
         return (
             f"{rows_words(self.n_rows)}: mean confidence {percent(self.confidence)}, accuracy "

@@ -88,7 +88,10 @@ def recalibrate_file(
             try:
                 chunk = _with_columns(given, _recalibrated(predictor, found, given, suffix))
             except InputError as error:
-                raise InputError(f"'{path.name}': {_counted_on(str(error), done)}") from error
+                # (Rows count from the start of the file, not of the chunk.)
+                parts = re.split(r"\brow (\d+)", str(error))
+                parts[1::2] = [f"row {int(number) + done}" for number in parts[1::2]]
+                raise InputError(f"'{path.name}': {''.join(parts)}") from error
             if separator:
                 rows = chunk.to_pandas()
                 rows.to_csv(part, sep=separator, index=False, mode="a", header=not done)
@@ -101,11 +104,6 @@ def recalibrate_file(
         if not done:
             raise InputError(f"'{path.name}' has no rows.")
     return done
-
-
-def _counted_on(message: str, start: int) -> str:
-    """Count rows in a message from the start of the file, not of the chunk."""
-    return re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", message)
 
 
 def _with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:

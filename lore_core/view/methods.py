@@ -44,7 +44,7 @@ _MOST_DRAWN = 6
 #: Calibration rows that set the thresholds tried.
 _MAX_REFERENCE = 1000
 ABOUT_ABSTENTION = (
-    "By evaluation rows, which fitted no recalibrator; not if the classifier was trained on them."
+    "Guaranteed by evaluation rows, which fitted no recalibrator; not if they trained the model."
 )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from lore_core.comparison import conclude_bandwidths
 from lore_core.data.defaults import TRIED_BINS
+from lore_core.data.errors import counted
 from lore_core.data.number_text import decimal
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics import BandwidthSuggestion
@@ -34,7 +35,7 @@ def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
             "No bandwidth can be recommended: that takes calibration rows, two of them in a "
             "confidence bin."
         )
-    bins = "one bin" if best.n_bins == 1 else f"{best.n_bins} bins"
+    bins = counted(best.n_bins, "bin")
     half = NORMAL_95 * best.gain_error
     gain = f"{decimal(best.gain, 4)} ± {decimal(half, 4)} nats a row"
     n_rows = 0 if view.calibration is None else len(view.calibration)
@@ -97,11 +98,11 @@ place, curve = top.empty(), compute.curve(view)
 chance = await_result(request, place) if request is not None and is_simulated else None
 best = compute.suggestion(view, tuple(sorted({*TRIED_BINS, view.n_bins})))
 with top:
-    text, button = st.columns([5, 1], vertical_alignment="center")
+    text, button = st.columns([4, 1], vertical_alignment="center")
     text.info(plain(_recommend(best, view)), icon=":material/tune:")
     if best is not None:
         button.button(
-            f"Use γ = {best.gamma:g}",
+            f"Use γ = {best.gamma:g}, {counted(best.n_bins, 'bin')}",
             type="primary",
             width="stretch",
             on_click=st.session_state.update,

@@ -55,8 +55,7 @@ def chosen_model() -> Loaded:
     """Return the model to compare with; end the page where there is none."""
     known = others()
     if not known:
-        with st.container(key="main_answer"):
-            add_model()
+        add_model()
         st.stop()
     row = st.container(horizontal=True, vertical_alignment="bottom")
     names = [loaded.dataset.name for loaded in known]

@@ -57,8 +57,8 @@ def _subgroups(found: ModelComparison) -> None:
                 "number": number,
                 "rows": item.rows_in_words,
                 "kind": item.kind,
-                "n": item.n_rows,
-                "held out": item.held.n_rows,
+                "n": f"{item.n_rows:,}",
+                "held out": f"{item.held.n_rows:,}",
                 "old gap": signed_points(item.before.gap),
                 "new gap": signed_points(item.after.gap),
                 change: POINTS.estimate_text(
@@ -138,6 +138,7 @@ settings = question(
 for key in KEYS:
     hear(key)
 view = view_controls(settings)
+answer = st.container(key="main_answer")
 other = chosen_model()
 try:
     pair = compute.matched(view.dataset, other.dataset)
@@ -147,8 +148,7 @@ except InputError as error:
 found = compute.models(view, pair)
 views = model_views(view, pair)
 view = views[pair.first.name]
-with st.container(key="main_answer"):
-    conclude(st.container(), Conclusion(found.sentence))
+conclude(answer, Conclusion(found.sentence))
 rows: Mask = np.ones(len(view.evaluation), dtype=bool)
 if view.is_local and planar_maps(view.dataset):
     with st.container(key="main_picture"):
@@ -163,7 +163,7 @@ shows = {
 }
 if view.is_local:
     shows["LCE distribution"] = lambda: results.compare_distributions(
-        view, found.measured, found.names, rows, "all", view.map_name
+        view, found.measured, found.names, rows, "all confidences", view.map_name
     )
     shows["Bandwidths"] = lambda: _curves(views)
 show_tabs("compare_tab", shows)

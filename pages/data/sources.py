@@ -140,7 +140,7 @@ def explain_failure(failed: session.Failure) -> None:
     error, files = failed.error, failed.files
     given = st.session_state.get(session.READ_MAPPING) or reading.ColumnMapping()
     if isinstance(error, reading.SeveralTablesError):
-        st.error(plain(error.found), icon=":material/error:")
+        show_error(error.found)
         name = st.selectbox(f"The {error.what} to read", error.tables, format_func=plain)
         if st.button(f"Read this {error.what}", type="primary"):
             read_and_adopt(files, failed.source, dataclasses.replace(given, table=name))

@@ -39,7 +39,8 @@ def _show_methods(own: dict[str, RewardCurve], first: str, ratio: float) -> None
         "gain_high": number("to", format="%+.3f"),
     }
     table = pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1)
-    table = in_hundredths(table.rename_axis("method"), "answered")
+    table = table.rename_axis("method").sort_values("reward", ascending=False)
+    table = in_hundredths(table, "answered")
     st.dataframe(table, height="content", column_order=[*columns], column_config=columns)
     st.caption(
         f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
@@ -129,9 +130,8 @@ def _steps() -> None:
     table = pd.DataFrame({"Brier score, points": texts}, index=steps.index)
     st.dataframe(table, height="content", key="retraining")
     st.caption(
-        f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence, (c − a)²: "
-        "what recalibrating could remove, and what class and features would remove beyond that, at "
-        "least."
+        f"{rows_words(losses.n_rows)} ({who}), 95 % CI. Brier score of the confidence: what "
+        "recalibrating could remove, and what class and features would at least remove beyond that."
     )
 
 

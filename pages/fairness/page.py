@@ -141,7 +141,7 @@ names, by, measured = _group_names(view, found, toolbar.container(width=300))
 metric = one_of("Show", ["gap", ECE.name, MCE.name], **linked("group_metric"), into=toolbar)
 sizes = pd.Series(names[measured]).value_counts()
 largest = int(sizes.max())
-min_group_size = toolbar.container(width=200).slider(
+smallest = toolbar.container(width=200).slider(
     "Smallest group counted",
     1,
     max(min(largest, 500), 2),
@@ -149,6 +149,7 @@ min_group_size = toolbar.container(width=200).slider(
     **linked("min_group"),
     help="Smaller groups are shown, faint, but do not set the maximum.",
 )
+min_group_size = min(smallest, largest)
 result = compared(view, None, toolbar)
 drawn = toolbar.multiselect(
     "Drawn", list(result.datasets), default=drawn_first(result), width=300, key=f"drawn_{by}"
@@ -156,7 +157,7 @@ drawn = toolbar.multiselect(
 key = (by, tuple((item.id, item.name) for item in found))
 reports = await_result(compute.group_reports(view, result, key, names, measured))
 conclude(top, conclude_groups(reports, min_group_size))
-comparison = compute.worst_groups(view, result, key, names, measured, min(min_group_size, largest))
+comparison = compute.worst_groups(view, result, key, names, measured, min_group_size)
 with picture:
     chart = group_figure(
         {name: reports[name] for name in reports if name in drawn} or reports,
@@ -173,9 +174,7 @@ show_tabs(
         "One group, before and after": lambda: _one_group(
             view, result, reports, by, shown, sizes, worst
         ),
-        "Worst group of each method": lambda: _worst_table(
-            comparison, min(min_group_size, largest)
-        ),
+        "Worst group of each method": lambda: _worst_table(comparison, min_group_size),
     },
 )
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

@@ -51,9 +51,9 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
     assert local is not None
     about = f"The rows of this bin before (by “{before}”); the same rows are shown after."
     index = bin_control(head[2], table, ["all", "worst"], "compare_bin", about)
-    rows, bin_name = np.ones(len(local.signed), dtype=bool), "all"
+    rows, bin_name = np.ones(len(local.signed), dtype=bool), "all confidences"
     if index is not None:
-        rows, bin_name = local.bin_index == index, table.bins.name(index)
+        rows, bin_name = local.bin_index == index, f"confidence {table.bins.name(index)}"
     on = map_control(view, head[3])
     if on[1].n_components != 2:
         on = plane_of(view) or on
@@ -65,22 +65,15 @@ def compare_maps(view: View, result: Comparison, measured_on: str) -> tuple[Pair
             icon=":material/map:",
         )
         return pair, rows, bin_name
-    about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
+    about = f"{bin_name}, γ = {view.gamma:g} on {measured_on}"
     key = (measured_on, bin_name, before)
     labels = class_positions(view.evaluation, points, rows)
     fields, charts = pair_of_maps(
         view, result, pair, on, rows, key, about, pair, labels=labels, height=380
     )
-    is_swiped = (
-        one_of(
-            "Maps",
-            [_BESIDE, _SWIPED],
-            **linked("maps"),
-            help="two: side by side. one: a handle divides before from after.",
-            into=head[4],
-        )
-        == _SWIPED
-    )
+    about = "two: side by side. one: a handle divides before from after."
+    maps = one_of("Maps", [_BESIDE, _SWIPED], **linked("maps"), help=about, into=head[4])
+    is_swiped = maps == _SWIPED
     with pictures:
         if is_swiped:
             live = LiveLandscape(
@@ -133,7 +126,7 @@ def compare_distributions(
     show_chart(
         cdf_figure(
             {name: item.absolute[rows] for name, item in local.items() if item is not None},
-            rows=f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}, "
+            rows=f"{bin_name}, γ = {view.gamma:g} on {measured_on}, "
             f"{int(rows.sum()):,} evaluation rows",
         ),
         "cdf_compare",

@@ -80,11 +80,7 @@ def _contents(view: View, settings: ReportSettings) -> None:
     if without := [words for words, is_there in missing.items() if not is_there]:
         text = f"These data hold {'; '.join(without)}. The report says so in its place."
         st.info(text, icon=":material/info:")
-    on = f"{view.kernel_in_words}, " if view.is_local else ""
-    st.caption(
-        f"Settings of this and the other pages: {on}{view.bins_in_words}, target "
-        f"{plain(view.target_name)}. Methods and the group column are chosen on Recalibrate."
-    )
+    st.caption("Settings are those of all pages; methods and groups are chosen on Recalibrate.")
 
 
 settings = question(
@@ -93,8 +89,9 @@ settings = question(
     "reproduce it.",
 )
 view = view_controls(settings)
-options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
-unsure, wrong = cost_controls(options[0], options[1])
+top = st.container(key="main_answer")
+options = st.container(horizontal=True)
+unsure, wrong = cost_controls(options.container(width=130), options.container(width=130))
 group = grouping(view.dataset)
 offered = list(recalibrators_of(view))
 methods = [name for name in st.session_state.get("methods") or [] if name in offered]
@@ -122,38 +119,38 @@ request = Request(
 )
 job = current_job()
 busy = job is not None and not job.ended
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(
-        "Make the report" if content is None else "Make it anew",
-        icon=":material/summarize:",
-        type="primary" if content is None else "secondary",
-        disabled=busy,
-        on_click=start_job,
-        args=(request,),
-        key="make_report",
-    )
-    if content is not None:
-        st.download_button(
-            "Download the report",
-            content,
-            "lore-lens-report.zip",
-            "application/zip",
-            icon=":material/download:",
-            type="primary",
-            on_click="ignore",
-            key="download_report",
+with top:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Make the report" if content is None else "Make it anew",
+            icon=":material/summarize:",
+            type="primary" if content is None else "secondary",
+            disabled=busy,
+            on_click=start_job,
+            args=(request,),
+            key="make_report",
         )
-if content is not None:
-    st.success(
-        f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html, which "
-        "is this:",
-        icon=":material/check_circle:",
-    )
-    with zipfile.ZipFile(io.BytesIO(content)) as bundle:
-        page = bundle.read("index.html").decode("utf-8")
-    st.iframe(page, height=_WINDOW, alt="The report")
-elif job is not None and busy:
-    st.caption(f"{plain(job.title)}: progress and Cancel are at the bottom of the window.")
-else:
-    st.caption(f"Takes about {duration(request.seconds)} and can be cancelled.")
+        if content is not None:
+            st.download_button(
+                "Download the report",
+                content,
+                "lore-lens-report.zip",
+                "application/zip",
+                icon=":material/download:",
+                type="primary",
+                on_click="ignore",
+                key="download_report",
+            )
+    if content is not None:
+        st.success(
+            f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html:",
+            icon=":material/check_circle:",
+        )
+        with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+            page = bundle.read("index.html").decode("utf-8")
+        st.iframe(page, height=_WINDOW, alt="The report")
+    elif job is not None and busy:
+        st.caption(f"{plain(job.title)}: progress and Cancel are at the bottom of the window.")
+    else:
+        st.caption(f"Takes about {duration(request.seconds)} and can be cancelled.")
 next_step("pages/landscape/page.py", "back to the landscape")

@@ -44,9 +44,9 @@ def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     return table.assign(**{name: table[name] * HUNDREDTHS for name in columns})
 
 
-def share_column(label: str, digits: int = 1, **more: Any) -> Any:
+def share_column(label: str, **more: Any) -> Any:
     """Show a column of shares, in per cent."""
-    return st.column_config.NumberColumn(label, format=f"%.{digits}f %%", **more)
+    return st.column_config.NumberColumn(label, format="%.1f %%", **more)
 
 
 def points_column(label: str, *, signed: bool = False, **more: Any) -> Any:

@@ -85,7 +85,9 @@ def work(
     if basis is not None:
         arguments["earlier"] = latest(function, basis)
     arguments["view"] = view
-    return Request(function, arguments, key, title, seconds * n_rows, of, basis=basis)
+    # (Subgroups are searched along every column.)
+    how: dict[str, Any] = {"basis": basis, "is_whole": function == methods.remaining_of}
+    return Request(function, arguments, key, title, seconds * n_rows, of, **how)
 
 
 def _name_of(value: Any) -> Hashable:

@@ -30,7 +30,6 @@ GAMMAS = list(ROUND_GAMMAS)
 WHOLE_VECTOR = "whole vector"
 #: Where rows come from.
 DIRECTORY, PATH, UPLOAD, SAMPLE = "Directory", "Path", "Upload", "Sample"
-_SOURCES = DIRECTORY, UPLOAD, SAMPLE
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
@@ -58,7 +57,7 @@ def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> A
     return into.segmented_control(label, options, default=options[0], required=True, **named)
 
 
-def source_control(label: str, key: str, kinds: Sequence[str] = _SOURCES) -> str:
+def source_control(label: str, key: str, kinds: Sequence[str]) -> str:
     """Choose where rows come from; a directory or path only at this machine."""
     offered = [kind for kind in kinds if kind not in (DIRECTORY, PATH) or is_local()]
     return str(one_of(label, offered, label_visibility="collapsed", **in_session(key)))
@@ -85,7 +84,7 @@ def choose_source(
     ``sample``: what it is. ``directory``: label, example and explanation; ``uploads``: label and
     explanation. ``wanted``: what to say and show as an example where nothing is given.
     """
-    kind = source_control(label, f"{name}_from")
+    kind = source_control(label, f"{name}_from", (DIRECTORY, UPLOAD, SAMPLE))
     given: Path | list[Any] | None = None
     try:
         if kind == SAMPLE:
@@ -107,7 +106,7 @@ def choose_source(
     if wanted is not None:
         left, right = st.columns([1.2, 1], gap="large")
         left.markdown(wanted[0])
-        right.code(wanted[1], language=None)
+        right.code(wanted[1], language=None, wrap_lines=True)
     return None
 
 
@@ -312,17 +311,18 @@ def view_controls(
             help="Equal steps of confidence, or about as many rows in each.",
         )
         target = target_control(dataset)
-    with st.container():  # (What follows stays in place when there is no more to say.)
+    # (What follows stays in place when there is no more to say.)
+    with st.container(key="notice"):
         on = dict([_usable(dataset, wanted)]) if wanted else {}
-    if not has_features:
-        st.info(
-            "These data hold no features, so only global calibration can be shown. To see "
-            "**where** the confidence is wrong, add a `features` array (npz) or `f_*` columns "
-            "(CSV, Parquet), or choose a column of texts as `text` on Data.",
-            icon=":material/info:",
-        )
-    if not shows_vector:
-        say_vector_is_elsewhere()
+        if not has_features:
+            st.info(
+                "These data hold no features, so only global calibration can be shown. To see "
+                "**where** the confidence is wrong, add a `features` array (npz) or `f_*` columns "
+                "(CSV, Parquet), or choose a column of texts as `text` on Data.",
+                icon=":material/info:",
+            )
+        if not shows_vector:
+            say_vector_is_elsewhere()
     view = View(dataset, target, value, n_bins, binning, on)
     of_label = view.with_(target=TOP_LABEL) if target == ALL_CLASSES else view
     note_view(of_label)  # (What other pages compute is not of all classes.)
@@ -380,5 +380,5 @@ def curve_metric(container: DeltaGenerator) -> CurveKey:
         "neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, often set "
         "by a single row in an almost empty bin."
     )
-    by_name = {curve.button: name for name, curve in CURVES.items()}
+    by_name = {curve.choice or curve.title: name for name, curve in CURVES.items()}
     return by_name[one_of("Summary", list(by_name), **linked("metric"), help=about, into=container)]

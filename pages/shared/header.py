@@ -82,10 +82,12 @@ def show_error(text: str | InputError) -> None:
 
 
 def sentence(text: str) -> str:
-    """Write words as a sentence of a page."""
-    return plain(text[:1].upper() + text[1:])
+    """Write words as a sentence of a page, options of the command as code, which is not broken."""
+    return _OPTION.sub(r"`\g<0>`", plain(text[:1].upper() + text[1:]))
 
 
+#: Options of the command in an error, such as ``--column``.
+_OPTION = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*")
 #: Where web and e-mail addresses are cut: Streamlit makes links of whole ones, escaped or not.
 _IN_ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 

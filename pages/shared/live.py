@@ -36,7 +36,7 @@ _MAP = st.components.v2.component(
 #: Of the link; in the session, where the reader looks on the map seen last (None: at all of it).
 _VIEW, _LOOKED = "view", "_looked"
 _SHOWN = "_charts"
-#: In the session: :func:`control_values` when the page had run, absent while it runs.
+#: In the session: :func:`control_values` when the page had run, absent until a run is whole.
 CONTROLS = "_controls"
 _EYE = ("eye", "up", "center")
 _CHART = st.components.v2.component(

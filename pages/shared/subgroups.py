@@ -11,14 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 from lore_core import Dataset, InputError, regions
 from lore_core.data.arrays import Mask
 from lore_core.data.errors import short
-from lore_core.data.number_text import interval_95, share_words, unbroken, with_points
+from lore_core.data.number_text import share_words, unbroken
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, MapDots
 from lore_core.regions import Field, Outline, SavedSubgroup, Verdict
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.saved import MAX_NAME, MAX_NOTE, rows_digest, saved_subgroup
-from lore_core.regions.subgroups.verdict import generated_name, leaning, name_of_subgroup
+from lore_core.regions.subgroups.verdict import describe_gap, generated_name, name_of_subgroup
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
@@ -146,13 +146,9 @@ def title_of(subgroup: Subgroup, number: int) -> str:
 
 def gap_line(subgroup: Subgroup, n_rows: int) -> str:
     """Say a subgroup's held-out gap with its interval, and its size."""
-    held, sign = subgroup.held, subgroup.sign
-    low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
+    gap, interval = describe_gap(subgroup)
     share = share_words(subgroup.n_rows / n_rows)
-    return (
-        f"{leaning(sign)} by {with_points(sign * held.gap)} ({interval_95(low, high)}) · "
-        f"{subgroup.n_rows:,} rows ({share})"
-    )
+    return f"{gap} ({interval}) · {subgroup.n_rows:,} rows ({share})"
 
 
 def show_examples_of(view: View, subgroup: Subgroup) -> None:

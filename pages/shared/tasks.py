@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from lore_core.dashboard.worker_pool import POOL, Request, Result, Task
 from lore_core.data.progress import Progress, tell
-from pages.shared.header import plain
+from pages.shared.header import plain, show_error
 from pages.shared.scheduler import release_slot
 
 #: Results that are kept: at most so many, and of so many bytes in memory and on the disk.
@@ -290,6 +290,6 @@ def job_panel() -> None:
         text = f"{plain(job.title)} was cancelled; nothing else changed."
         st.info(text, icon=":material/cancel:")
     elif job.error:
-        st.error(plain(job.error), icon=":material/error:")
+        show_error(job.error)
     else:
         st.toast(f"{plain(job.title)} is ready.", icon=":material/check:")

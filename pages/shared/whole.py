@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from lore_core.data.number_text import POINTS, unbroken
+from lore_core.data.number_text import unbroken
 from lore_core.figures import bandwidth_figure, sums_landscape_figure
 from lore_core.mergeable import LocalErrorSums, bandwidth_curve_of_sums, metrics_of_sums
 from lore_core.mergeable.partitions.run import WholeData
@@ -79,12 +79,4 @@ def whole_landscape(view: View, bin_index: int | None) -> None:
     if seen.field is not None:
         axes = whole.plan.embedding.name.title
         show_chart(sums_landscape_figure(seen, axes=axes), "whole_map")
-    rows = [
-        {
-            "share of the rows": name,
-            "LCE at most, points": POINTS.text(of.value),
-            "guaranteed": POINTS.interval_text(of.low, of.high),
-        }
-        for name, of in seen.spread.items()
-    ]
-    st.dataframe(rows, hide_index=True, height="content")
+    st.dataframe(seen.spread_columns, hide_index=True, height="content")

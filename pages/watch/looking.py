@@ -201,8 +201,8 @@ def list_changes(look: Look, of: Watched) -> None:
         st.dataframe(
             {
                 "which rows": [item.name for item in slices],
-                "rows before": [item.rows_before for item in slices],
-                "rows of the batch": [item.rows for item in slices],
+                "rows before": [f"{item.rows_before:,}" for item in slices],
+                "rows of the batch": [f"{item.rows:,}" for item in slices],
                 "gap before, points": [signed_points(item.gap_before) for item in slices],
                 "gap now, points": [signed_points(item.gap) for item in slices],
                 "change, points": [signed_points(item.change) for item in slices],
@@ -215,9 +215,9 @@ def list_changes(look: Look, of: Watched) -> None:
         most = change.places.head(N_PLACES)
         listed = {
             "where": [place_words(row, bins) for row in most.to_dict("records")],
+            "rows before": [f"{n:,.0f}" for n in most["rows_before"]],
+            "rows of the batch": [f"{n:,.0f}" for n in most["rows_after"]],
             "change, points": [signed_points(value) for value in most["change"]],
-            "rows before": most["rows_before"].astype(int).to_numpy(),
-            "rows of the batch": most["rows_after"].astype(int).to_numpy(),
         }
         st.dataframe(listed, hide_index=True)
         st.caption(

@@ -59,6 +59,10 @@ def show(batches: SummedBatches) -> None:
 
     def all_batches() -> None:
         st.dataframe(pd.DataFrame(movement_words(watched, LEVEL)), hide_index=True)
+        st.caption(
+            f"* a significant change: p ≤ {percent(LEVEL, 0)}. New regions: rows far from all "
+            "earlier ones, which are not tested."
+        )
         csv_button("All numbers", lambda: table, "movement", key="watch_csv")
 
     show_tabs(

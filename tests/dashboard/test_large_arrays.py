@@ -17,6 +17,8 @@ from lore_core.dashboard.large_arrays import (
     unpickle_mapped,
 )
 from lore_core.view import View
+from lore_core.view.methods import remaining_of
+from pages.shared.compute import work
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
 
@@ -138,4 +140,8 @@ def test_a_worker_is_given_neither_images_nor_what_is_only_read():
     for part in (told.dataset, told.evaluation):
         assert part.images is None
         assert part.metadata is None
+    assert work(remaining_of, view).is_whole
+    whole = unpickle_mapped(pickle_mapped(view, None, is_whole=True), None)
+    assert whole.evaluation.metadata["text"].tolist() == ["b", "d"]
+    assert whole.evaluation.images is not None
     assert told.evaluation.labels.tolist() == [1, 0]

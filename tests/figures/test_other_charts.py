@@ -48,8 +48,16 @@ def test_rewards(grouped):
     curves = {
         "No recalibration": reward_curve(c, a),
         "<i>odd</i>": reward_curve(c**2, a, baseline=c),
+        "same": reward_curve(c, a, baseline=c),
     }
     chart = reward_figure(curves, rows="rows", ratio=10.0)
+    # Names of curves that meet are a line of text apart, on the scale that the bands widen.
+    drawn = np.concatenate([trace.y for trace in chart.figure.data if trace.yaxis == "y"])
+    names = [text for text in chart.figure.layout.annotations if text.xref == "x domain"]
+    pixels = 0.7 * 0.66 * chart.height / (np.nanmax(drawn) - np.nanmin(drawn))
+    heights = sorted(text.y * pixels + text.yshift for text in names)
+    assert len(heights) == 3
+    assert min(np.diff(heights)) > 0.85 * 15
     traces = [trace for trace in chart.figure.data if trace.mode == "lines"]
     lines = [trace for trace in traces if trace.customdata is not None]
     np.testing.assert_allclose(lines[1].y, curves["<i>odd</i>"].gain)

@@ -176,6 +176,13 @@ class TestPlaces:
         ring = replace(dots, shape="ring", spread=None)
         assert all(disc.ring for disc in own(plain(ring).drawing(), Disc))
 
+    def test_a_name_is_cut_and_the_count_behind_it_is_not(self, plain):
+        line = Line(RAMP, np.zeros(3), Tint("ink"))
+        y = Axis(span=(-0.5, 0.5), ticks=((0.0, "a name of many letters (1,234)"),))
+        texts = [words.text for words in of_kind(plain(line, y=y).drawing(width_mm=40), Words)]
+        (name,) = [text for text in texts if text.startswith("a")]
+        assert name.endswith("… (1,234)")
+
     def test_names_that_would_be_cut_alike_are_fewer(self, plain):
         names = [f"a day of the year {k}" for k in range(12)]
         x = Axis(span=(-0.5, 11.5), ticks=tuple((float(k), name) for k, name in enumerate(names)))

@@ -10,6 +10,7 @@ from lore_core.comparison import conclude_retraining, estimate_gains
 from lore_core.metrics.catalogue import WORST_CELL
 from lore_core.view import View
 from lore_core.view.methods import abstention_of, comparison_of, group_masks
+from pages.shared.live import CONTROLS
 
 
 @pytest.fixture
@@ -86,6 +87,7 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
     page.set("unsure", 3.0)
     (sentence,) = page.errors
     assert "must not exceed the cost of wrong" in sentence
+    assert CONTROLS in page.app.session_state, "a move of a map runs no page that has ended"
 
 
 def test_a_guaranteed_error_rate_is_the_librarys(open_page, dataset):

@@ -103,7 +103,7 @@ def test_sums_are_those_of_the_command(watch, look_at, kept):
     ).replace("\N{NO-BREAK SPACE}", " ")
     assert kept.names[2] in sentence
     (places,) = [table for table in watch.tables if "where" in table]
-    assert places["rows of the batch"][0] == expected[2].change.places["rows_after"][0]
+    assert places["rows of the batch"][0] == f"{expected[2].change.places['rows_after'][0]:,.0f}"
     watch.app.query_params["watch_tab"] = "All batches"
     watch.run()
     numbers = watch.table("batch", "p")

@@ -70,9 +70,7 @@ HALF = RNG.uniform(0, 1, N)
         table(correct=RIGHT, confidence=LLM),
         table(correct=RNG.random(N) < 0.5 + UNDER, confidence=UNDER),
         table(correct=RNG.random(N) < 0.8, confidence=HALF),
-        table(
-            label=np.where(RIGHT, PREDICTED, 1 - PREDICTED), prediction=PREDICTED, confidence=LLM
-        ),
+        table(label=RIGHT == PREDICTED, prediction=PREDICTED, confidence=LLM),
         table(label=(RNG.random(N) < 1 / (1 + np.exp(-HALF))).astype(int), logit=HALF),
         table(label=Y, logit=np.log(P / (1 - P))),
         logits(np.log(P3)),
@@ -83,9 +81,7 @@ def test_what_is_meant_so_is_read(frame):
     assert len(lore.load(frame)) == N
 
 
-@pytest.mark.parametrize(
-    "matrix", [P3, P3.astype(np.float16), P3.round(2), P3[:2]], ids=["f8", "f2", "2 digits", "2"]
-)
+@pytest.mark.parametrize("matrix", [P3, P3.astype(np.float16), P3.round(2), P3[:2]])
 def test_logits_that_are_probabilities(matrix, tmp_path):
     np.savez(tmp_path / "a.npz", logits=matrix, labels=Y3[: len(matrix)])
     for source in (tmp_path / "a.npz", logits(matrix, Y3[: len(matrix)])):

@@ -92,20 +92,23 @@ def test_confidence_and_prediction(text):
 @pytest.mark.parametrize(
     ("name", "rows", "kind"),
     [
-        ("prob", "0,0,.75\n1,1,.75\n", "confidence"),  # never below one half: of the prediction
+        ("prob", "0,0,.75\n1,1,.75\n", None),  # never below one half: either
         ("y_prob", "0,0,.25\n1,1,.75\n", "positive"),
-        ("prob", "0,0,.4\n1,1,.75\n2,2,.9\n", "confidence"),  # three classes: no P(y = 1)
+        ("y_prob", "0,0,.25\n1,1,.3\n", "positive"),  # by another threshold
+        ("y_prob", "0,0,.3\n0,0,.9\n1,1,.4\n", None),  # by none
+        ("prob", "0,0,.4\n1,1,.75\n2,2,.9\n", None),  # three classes
         ("score", "0,0,.25\n1,1,.75\n", "confidence"),
     ],
 )
 def test_a_number_beside_a_prediction_is_told_by_its_values(text, name, rows, kind):
     path = text(f"label,prediction,{name}\n{rows}")
     assert inspect(path).mapping.probability_kind == kind
+    if kind is None:
+        with pytest.raises(InputError, match=f"may be P.*={name} --column .*kind=confidence"):
+            load(path)
 
 
-@pytest.mark.parametrize(
-    "word", ["cal", "calib", "Calibration", "val", "valid", "validation", "dev"]
-)
+@pytest.mark.parametrize("word", ["cal", "calib", "Calibration", "val", "valid", "dev"])
 @pytest.mark.parametrize("column", ["split", "subset", "fold"])
 def test_split_words(text, word, column):
     path = text(f"label,p_0,p_1,{column}\n0,.5,.5,{word}\n1,.5,.5,test\n1,.5,.5,eval\n")

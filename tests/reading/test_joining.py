@@ -59,13 +59,19 @@ def test_ids_that_do_not_name_one_row_are_refused(files):
         load(write(pd.DataFrame({"id": table["id"] + 1000, "note": "x"})))
 
 
-def test_another_column_is_the_id_where_it_is_mapped_so(files):
+@pytest.mark.parametrize("mapping", [None, {"row_id": "case"}])
+def test_another_column_is_the_id_where_it_names_each_row_or_is_mapped_so(files, mapping):
     table, write = files
     first, second = write(pd.DataFrame({"id": table["id"][::-1], "note": table["id"][::-1]}))
     for path in (first, second):
         pd.read_csv(path).rename(columns={"id": "case"}).to_csv(path, index=False)
-    data = load([first, second], mapping={"row_id": "case"})
+    data = load([first, second], mapping=mapping)
     assert (data.metadata["note"] == data.metadata["case"]).all()
+    texts = pd.read_csv(second).astype({"case": str})
+    texts.assign(case="of " + texts["case"]).to_csv(second, index=False)
+    pd.read_csv(first).assign(case=[f"no {k}" for k in range(60)]).to_csv(first, index=False)
+    with pytest.raises(InputError, match="'case' of 'answers.csv' must name rows of 'beside.csv'"):
+        load([first, second], mapping=mapping)
 
 
 WAYS = {
@@ -103,15 +109,10 @@ def test_what_a_mapping_can_mend_is_suggested_and_reads(tmp_path, name):
         assert len(load(path, mapping=item.mapping)) == 4
 
 
-@pytest.mark.parametrize(
-    "mapping",
-    [
-        ColumnMapping(label="y", probabilities="p", probability_kind="positive"),
-        ColumnMapping(features=("f_1", "f_2"), split="", groups=()),
-        ColumnMapping(),
-    ],
-)
-def test_options_say_the_same_mapping(mapping):
-    both = mapping, parse_options(mapping.options())
-    one, again = ({**vars(of), "groups": of.groups or ()} for of in both)
-    assert again == one
+def test_options_say_the_same_mapping():
+    named = ColumnMapping(label="y", probabilities="p", probability_kind="positive")
+    for mapping in (named, ColumnMapping(features=("f_1", "f_2"), split="", groups=())):
+        both = mapping, parse_options(mapping.options())
+        one, again = ({**vars(of), "groups": of.groups or ()} for of in both)
+        assert again == one
+    assert parse_options(ColumnMapping().options()) == ColumnMapping()

@@ -111,6 +111,8 @@ def test_rows_of_each_class_and_of_the_predicted_one():
     p, label = P[:, 0], Y == 0
     long = {"label": np.repeat(label, 2), "p": np.column_stack([1 - p, p]).ravel()}
     refused(long, "each row is there twice, with P and 1 - P")
+    blocks = {"label": np.tile(label, 2), "p": np.concatenate([1 - p, p])}
+    refused(blocks, "each row is there twice, with P and 1 - P")
     found = lore.reading.read({"label": label, "p": np.maximum(p, 1 - p)})
     assert "No row has a P(1) below 0.5." in " ".join(found.report.warnings)
 
@@ -145,6 +147,8 @@ LOGS = {
     "lm-evaluation-harness": lambda k: {
         "target": WORDS[k], "filtered_resps": [[str(v), "False"] for v in np.log(P[k])],
         "arguments": {str(c): {"arg_1": f" {name}"} for c, name in enumerate(NAMES)}},
+    "MediaPipe": lambda k: {"label": WORDS[k], "categories": [
+        {"index": 1, "score": P[k, c], "category_name": NAMES[c]} for c in np.argsort(-P[k])]},
     "pipeline": lambda k: {"label": GUESS[k], "score": P[k].max(), "true_label": WORDS[k]},
     "KNIME": lambda k: {"y": WORDS[k], **{f"P (y={NAMES[c]})": P[k, c] for c in range(3)}},
 }  # fmt: skip

@@ -11,6 +11,7 @@ import pandas as pd
 from lore_core.comparison.tables import stacked
 from lore_core.data.abstention import AnswerThreshold
 from lore_core.data.arrays import Floats
+from lore_core.data.errors import counted
 from lore_core.data.number_text import batches_words, percent, with_points
 from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
@@ -166,7 +167,7 @@ def suggestion_figure(
     tables = []
     for bins, loss in zip(suggestion.tried_bins, suggestion.loss, strict=True):
         is_best, used = bins == suggestion.n_bins, in_use is not None and bins == in_use[1]
-        name = "1 bin" if bins == 1 else f"{bins} bins"
+        name = counted(bins, "bin")
         marks.append(
             Line(
                 gammas,

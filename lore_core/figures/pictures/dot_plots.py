@@ -212,7 +212,7 @@ def runs_figure(result: RunsComparison, metric: str, *, rows: str) -> Chart:
         hover=Hover("{text}", lines=(f"mean {text}",)),
     )
     return PanelPicture(
-        title=f"{words_of(metric)} of every run",
+        title=f"{words_of(metric)[:1].upper()}{words_of(metric)[1:]} of every run",
         subtitle=rows,
         how_to_read=(
             "One dot a run, its height within the strip means nothing; the diamond is the mean, "

@@ -360,7 +360,10 @@ def row_colors(title: str, column: pd.Series) -> RowColors:
     frequent = text.value_counts().index[:MAX_CATEGORIES]
     is_all = text.nunique() <= MAX_CATEGORIES
     # (Numbers and those that say themselves in order; the least frequent together, at the end.)
-    names = [*sorted(frequent, key=_in_order), *([] if is_all else ["others"])]
+    kinds = int | float | np.integer | np.floating
+    numbers = sorted(name for name in frequent if isinstance(name, kinds))
+    words = sorted((name for name in frequent if not isinstance(name, kinds)), key=str)
+    names = [*numbers, *words, *([] if is_all else ["others"])]
     number_of = {name: k for k, name in enumerate(names)}
     last = len(names) - 1
     places = np.array(
@@ -369,12 +372,6 @@ def row_colors(title: str, column: pd.Series) -> RowColors:
     n = max(len(names), 1)
     ticks = tuple(((k + 0.5) / n, _value(name)) for k, name in enumerate(names))
     return RowColors(title, places / n, ticks, n_names=n)
-
-
-def _in_order(value: object) -> tuple[int, float, str]:
-    if isinstance(value, int | float | np.integer | np.floating):
-        return 0, float(value), ""
-    return 1, 0.0, str(value)
 
 
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:

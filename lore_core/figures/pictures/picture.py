@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -58,11 +59,16 @@ def gap_ticks(limit: float) -> tuple[tuple[float, str], ...]:
 
 
 def truncate(value: object, max_letters: int) -> str:
-    """Cut a text to ``max_letters`` letters, with an ellipsis."""
+    """Cut a text to ``max_letters`` letters, with an ellipsis; a count at its end stays whole."""
     text = str(value)
-    return text if len(text) <= max_letters else text[: max_letters - 1] + "…"
+    if len(text) <= max_letters:
+        return text
+    count = "".join(re.findall(r" \([\d,]+\)$", text))
+    return text[: max(max_letters - 1 - len(count), 1)] + "…" + count
 
 
+#: Room beyond the outermost values, as a share of what lies between them.
+_PAD = 0.06
 #: Units of an axis; shares are drawn in per cent, their differences in points.
 Unit = Literal["number", "share", "points"]
 Dash = Literal["solid", "dash", "dot"]
@@ -292,6 +298,39 @@ def segments(start: Floats, end: Floats) -> Floats:
     return np.column_stack([start, end, np.full(len(start), np.nan)]).ravel()
 
 
+def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
+    match mark:
+        case Line() | Dots():
+            return mark.x, mark.y
+        case Band():
+            return mark.outline
+        case Bars():
+            half = np.asarray(mark.width) / 2
+            place = np.concatenate([mark.center - half, mark.center + half])
+            ends = [of for of in (mark.length, mark.low, mark.high) if of is not None]
+            length = np.concatenate([np.zeros(1), *ends])
+            return (length, place) if mark.sideways else (place, length)
+        case Cells():
+            n_rows, n_columns = mark.value.shape
+            return np.array([-0.5, n_columns - 0.5]), np.array([-0.5, n_rows - 0.5])
+        case Rule(text=""):
+            own, nothing = np.array([mark.at]), np.array([])
+            return (nothing, own) if mark.level else (own, nothing)
+        case _:  # what a reader has chosen does not widen the picture
+            return np.array([]), np.array([])
+
+
+def _span(axis: Axis, values: list[Numbers], is_table: bool) -> tuple[float, float]:
+    """Return the ends of an axis: its own, or what is reached and a little room."""
+    if axis.span is not None:
+        return axis.span
+    every = np.concatenate(values)
+    every = every[np.isfinite(every)]
+    low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
+    pad = 0.0 if axis.log or is_table else _PAD * ((high - low) or 0.1)
+    return (0.0 if axis.from_zero else low - pad), high + pad
+
+
 def _scale_mark(mark: Mark, across: float, up: float) -> Mark:
     if getattr(mark, "sideways", False) or getattr(mark, "level", False):
         across, up = up, across
@@ -317,3 +356,9 @@ class Panel:
         """Return the panel in the numbers that are drawn; hovers use these too."""
         marks = [_scale_mark(mark, self.x.scale, self.y.scale) for mark in self.marks]
         return replace(self, x=self.x.scaled(), y=self.y.scaled(), marks=marks)
+
+    def spans(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the ends of both axes."""
+        across, upwards = zip(*[_reached(mark) for mark in self.marks], strict=True)
+        is_table = any(isinstance(mark, Cells) for mark in self.marks)
+        return _span(self.x, list(across), is_table), _span(self.y, list(upwards), is_table)

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lore_core.data.arrays import Ints
 from lore_core.data.number_text import HUNDREDTHS, gap_words, percent, rows_words, with_points
 from lore_core.figures.chart import Chart, PanelPicture
 from lore_core.figures.pictures.picture import (
@@ -51,7 +49,8 @@ def reliability_figure(
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
     picked = full == chosen
     place = (edges[:-1] + edges[1:])[full] / 2
-    sides = _leanings(table)[full]
+    over, under = table.confidence > table.accuracy_high, table.confidence < table.accuracy_low
+    sides = np.where(over, "over", np.where(under, "under", "quiet"))[full]
     accuracy = Bars(
         place,
         np.diff(edges)[full] * _FULL,
@@ -126,12 +125,6 @@ def _points_of_some(name: str, table: ReliabilityTable) -> list[Mark]:
     ]
 
 
-def _leanings(table: ReliabilityTable) -> NDArray[np.str_]:
-    """Which colour each bin has: none where its mean confidence may be right."""
-    over, under = (table.confidence > table.accuracy_high, table.confidence < table.accuracy_low)
-    return np.where(over, "over", np.where(under, "under", "quiet"))
-
-
 def _hover(table: ReliabilityTable, k: int) -> Hover:
     low, high = (end[k] * HUNDREDTHS for end in (table.accuracy_low, table.accuracy_high))
     return Hover(
@@ -158,7 +151,10 @@ def isotonic_figure(
     """
     c, r = found.confidence, found.frequency
     low, high = found.band_low, found.band_high
-    drawn = _drawn_rows(found)
+    # Both ends of every step are drawn, and some rows between.
+    change = np.flatnonzero(np.diff(r) != 0)
+    spread = np.linspace(0, len(c) - 1, min(_POINTS, len(c))).round().astype(np.int64)
+    drawn = np.unique(np.concatenate([spread, change, change + 1]))
     side = np.where(r < low, "over", np.where(r > high, "under", "quiet"))
     marks: list[Mark] = [
         chance_band(c[drawn], low[drawn], high[drawn], "if calibrated (95 %)"),
@@ -199,14 +195,6 @@ def isotonic_figure(
         static=True,
         height=height,
     )
-
-
-def _drawn_rows(found: IsotonicReliability) -> Ints:
-    """Levels that are drawn: both ends of every step, and some between."""
-    n = len(found.confidence)
-    change = np.flatnonzero(np.diff(found.frequency) != 0)
-    spread = np.linspace(0, n - 1, min(_POINTS, n)).round().astype(np.int64)
-    return np.unique(np.concatenate([spread, change, change + 1]))
 
 
 def _isotonic_hover(found: IsotonicReliability, k: int) -> Hover:

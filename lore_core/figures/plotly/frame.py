@@ -226,8 +226,7 @@ def _names_at_ends(picture: PanelPicture, mode: Mode) -> dict[str, Options]:
         return {}
     panel = picture.panels[0].in_units()
     points = [np.column_stack([line.x, line.y])[np.isfinite(line.y)] for line in lines]
-    every, ends = np.concatenate(points), np.array([own[-1] for own in points])
-    low, high = panel.y.span or (float(every[:, 1].min()), float(every[:, 1].max()))
+    ends, (low, high) = np.array([own[-1] for own in points]), panel.spans()[1]
     pixels = 0.7 * picture.height * panel.share / sum(one.share for one in picture.panels)
     wanted = (ends[:, 1] - low) / ((high - low) or 1.0) * pixels
     order = np.argsort(wanted, kind="stable")

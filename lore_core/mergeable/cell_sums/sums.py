@@ -347,13 +347,9 @@ class LocalErrorSums:
 
     def cell_values(self, *, gamma: float = GAMMA, progress: Progress | None = None) -> LocalValues:
         """Local errors at the mean place of each cell (m,), with bounds for every row in it."""
-        return self._at(self._own_targets, gamma, self._boxes, progress)
-
-    @cached_property
-    def _own_targets(self) -> Targets:
-        return Targets(
-            self.cells.bin_index, self.cells.coordinates, self.cells.mean_offset(Weight.ROWS)
-        )
+        cells = self.cells
+        own = Targets(cells.bin_index, cells.coordinates, cells.mean_offset(Weight.ROWS))
+        return self._at(own, gamma, self._boxes, progress)
 
     @cached_property
     def _boxes(self) -> Boxes:
@@ -394,7 +390,6 @@ class LocalErrorSums:
     @classmethod
     def _of_parts(cls, parts: dict[str, Any]) -> LocalErrorSums:
         scores = {name: (int(n), int(total)) for name, (n, total) in parts["scores"].items()}
-        parts = {"of_units": None, **parts}  # (Files of earlier versions have no units.)
         check_fields(cls, parts | {"scores": {}}, "")
         return cls(**parts | {"scores": scores})
 

@@ -206,17 +206,20 @@ def rows_with_conditions(conditions: Sequence[Predicate]) -> str:
     return f"{text} with {' and '.join(others)}" if others else text
 
 
+def describe_gap(subgroup: Subgroup) -> tuple[str, str]:
+    """Say a subgroup's gap on held-out rows, and its 95 % interval."""
+    held, sign = subgroup.held, subgroup.sign
+    low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
+    return f"{leaning(sign)} by {with_points(sign * held.gap)}", interval_95(low, high)
+
+
 def describe_subgroup(subgroup: Subgroup) -> str:
     """Say a subgroup's gap on held-out rows, its 95 % interval and which rows it is of.
 
     ``"Overconfident by 10 points on 939 rows predicted Shirt (held-out, 95 % CI 7 to 12)"``
     """
-    held, sign = subgroup.held, subgroup.sign
-    low, high = sorted(sign * end for end in (held.gap_low, held.gap_high))
-    return (
-        f"{leaning(sign)} by {with_points(sign * held.gap)} on {subgroup.n_rows:,} "
-        f"{rows_of_subgroup(subgroup)} (held-out, {interval_95(low, high)})"
-    )
+    gap, interval = describe_gap(subgroup)
+    return f"{gap} on {subgroup.n_rows:,} {rows_of_subgroup(subgroup)} (held-out, {interval})"
 
 
 def evidence_of(subgroup: Subgroup, search: SubgroupSearch, *, top_label: bool = True) -> str:
