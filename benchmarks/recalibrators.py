@@ -225,7 +225,7 @@ def over_best_rival(log: Path) -> str:
         halves = np.array(errors.pop("ratio"))
         corrected = {name: holm(norm.sf(values)) < 0.05 for name, values in errors.items()}
         corrected["any"] = np.array(errors["any"]) > SIGNIFICANT
-        for family in ("all", *MODELS):
+        for family in ("all", *(name for name in MODELS if name in {run["model"] for run in runs})):
             some = np.array([family in ("all", run["model"]) for run in runs])
             ratio = np.array([run["nll"][own] / _best_rival(run) for run in runs])[some]
             counts = " | ".join(str(int(is_above[some].sum())) for is_above in corrected.values())
