@@ -16,9 +16,8 @@ from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.units import mean_values, shuffled_halves
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
-from lore_core.data.weights import chosen_weights, weighed
-from lore_core.kernel_sums import laplacian_means, laplacian_sums
-from lore_core.kernel_sums.compute import INEXACT_MASS
+from lore_core.data.weights import weighed
+from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
@@ -199,38 +198,21 @@ class Measured:
         rows, held_out, index = self.scores, self.held_out, self.bin_index
         gap = rows.confidence - rows.outcome
         if local:
-            direction = self._local_direction(gap)
+            # (Of the sign of the local error; 0 where the kernels of all other rows underflow.)
+            z, others = self._coordinates, ~held_out
+            direction = laplacian_sums(
+                z[held_out],
+                z[others],
+                weighed(gap, rows.weights)[others],
+                bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
+                target_groups=index[held_out],
+                source_groups=index[others],
+            )
         else:
             counted = np.where(held_out, 0.0, weighed(gap, rows.weights))
             direction = np.bincount(index, counted).astype(np.float64)[index[held_out]]
         gap[held_out] *= np.sign(np.nan_to_num(direction))
         return np.where(held_out, gap, np.nan)
-
-    def _local_direction(self, gap: Floats) -> Floats:
-        """Return the local error at held-out rows that others show, or a positive multiple."""
-        z, inside, others = self._coordinates, np.flatnonzero(self.held_out), ~self.held_out
-        weights = chosen_weights(self.scores.weights, others)
-        how: dict[str, Any] = {
-            "bandwidth": scaled_bandwidth(self.gamma, z.shape[1]),
-            "source_groups": self.bin_index[others],
-        }
-        groups, sources, values = self.bin_index[inside], z[others], gap[others]
-        # (Sums are half the work of means, and of the same sign but for those that underflow.)
-        direction = laplacian_sums(
-            z[inside], sources, weighed(values, weights), target_groups=groups, **how
-        )
-        small = np.abs(direction) < INEXACT_MASS
-        if small.any():
-            direction[small] = laplacian_means(
-                z[inside[small]],
-                sources,
-                values,
-                weights,
-                target_groups=groups[small],
-                effective_size=False,
-                **how,
-            ).mean
-        return direction
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
