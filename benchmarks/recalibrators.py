@@ -134,15 +134,24 @@ def standard_errors(own: np.ndarray, rival: np.ndarray) -> float:
     return float(paired.mean() / (paired.std() / np.sqrt(len(paired)) + 1e-12))
 
 
+def best_rival(losses: dict[str, np.ndarray], rows: slice) -> str:
+    """Return the rival of least NLL on some rows."""
+    return min((name for name in losses if name not in OWN), key=lambda n: losses[n][rows].mean())
+
+
+#: Rows that the best rival is chosen on, and those it is compared on.
+HALVES = ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2)))
+
+
 def against_best(losses: dict[str, np.ndarray], own: str) -> dict[str, float]:
     """Compare with rivals: with all, and with the best of one half of the rows on the other."""
-    rivals = [name for name in losses if name not in OWN]
-    best = min(rivals, key=lambda name: losses[name].mean())
-    first = min(rivals, key=lambda name: losses[name][::2].mean())
+    rivals, best = [name for name in losses if name not in OWN], best_rival(losses, slice(None))
+    halves = [(losses[own][on], losses[best_rival(losses, by)][on]) for by, on in HALVES]
     return {
         "any": max(standard_errors(losses[own], losses[name]) for name in rivals),
         "best": standard_errors(losses[own], losses[best]),
-        "best of a half": standard_errors(losses[own][1::2], losses[first][1::2]),
+        "best of a half": standard_errors(*halves[0]),
+        "ratio": float(np.mean([np.log(one.mean() / other.mean()) for one, other in halves])),
     }
 
 
@@ -205,22 +214,25 @@ def _best_rival(run: dict[str, Any]) -> float:
 def over_best_rival(log: Path) -> str:
     """Return geometric means of NLL over the best rival's, by family of classifiers.
 
-    Then how many runs are above some rival by three standard errors; and above the best one at 5 %
-    with Holm's correction over runs, chosen on the same rows and on the other half of them.
+    Then the mean over that of the best rival of one half of the rows on the other, both ways. Then
+    how many runs are above some rival by three standard errors; and above the best one at 5 % with
+    Holm's correction over runs, chosen on the same rows and on the other half of them.
     """
     found, lines = _logged(log), []
     runs = [run for run in found if _best_rival(run) >= LEAST_NLL]
     for own in OWN:
         errors = {name: [run["above"][own][name] for run in runs] for name in runs[0]["above"][own]}
+        halves = np.array(errors.pop("ratio"))
         corrected = {name: holm(norm.sf(values)) < 0.05 for name, values in errors.items()}
         corrected["any"] = np.array(errors["any"]) > SIGNIFICANT
-        for family in ("all", *MODELS):
+        for family in ("all", *(name for name in MODELS if name in {run["model"] for run in runs})):
             some = np.array([family in ("all", run["model"]) for run in runs])
             ratio = np.array([run["nll"][own] / _best_rival(run) for run in runs])[some]
             counts = " | ".join(str(int(is_above[some].sum())) for is_above in corrected.values())
             mean = np.exp(np.mean(np.log(ratio)))
             lines.append(
-                f"| {own} | {family} | {some.sum()} | {mean:.3f} | {max(ratio):.2f} | {counts} |"
+                f"| {own} | {family} | {some.sum()} | {mean:.3f} | {max(ratio):.2f} "
+                f"| {np.exp(halves[some].mean()):.3f} | {counts} |"
             )
     return "\n".join(lines)
 

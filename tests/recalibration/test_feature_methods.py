@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
-from scipy.special import log_softmax, logit
+from scipy.special import log_softmax, logit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from lore_core import Dataset, InputError, PlattScaling, SmoothLoRe, negative_log_likelihood
@@ -62,13 +62,12 @@ def test_gradient_of_the_regression():
     np.testing.assert_allclose(gradient, numeric, atol=1e-4)
     assert value == pytest.approx(problem.loss(at) + 0.3 * (at[2:] ** 2).sum())
     data = rows_along_a_feature(4000, 1)
-    method = LogisticRecalibration(strength=1e-9).fit(data)
+    ours = LogisticRecalibration(strength=1e-9).fit(data).recalibrate(data).confidence
     odds, classes = logit(data.confidence), np.arange(1, 3) == data.predictions[:, None]
     design = np.column_stack([odds, data.features, classes])
     design = (design - design.mean(axis=0)) / np.fmax(design.std(axis=0), 1e-12)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(design, data.outcome)
-    theirs = model.predict_proba(design)[:, 1]
-    np.testing.assert_allclose(method.recalibrate(data).confidence, theirs, atol=2e-3)
+    np.testing.assert_allclose(ours, model.predict_proba(design)[:, 1], atol=2e-3)
 
 
 def test_the_regression_finds_the_feature_and_the_class():
@@ -137,7 +136,6 @@ def test_trees_focus_where_one_of_many_columns_decides_the_class():
         knows = np.array([*(parts(data) != one for one in range(5)), np.ones(1000)], dtype=float)
         trees, vectors = boosting.chosen_trees(data, x, knows, parts(data), None)
         assert ((trees["column"] == 9).mean() > 0.3) == is_focused
-        # The best of two sums and their mean, by left-out rows.
         seen, sums = np.column_stack([np.log(data.probabilities), x]), []
         for focused in (False, True):
             growing = GrowingTrees.of(data, x, knows, focused=focused)
@@ -232,15 +230,13 @@ def test_left_out_vectors_are_those_of_trees_on_the_other_rows():
     number, vectors = boosting.chosen_number(growing, fold, None, None)
     here = fold == 2
     columns = np.column_stack([np.log(data.probabilities), data.features])[here]
-    added = np.exp(sum_of_trees(growing.sum(2, number), columns)) * data.probabilities[here]
-    expected = added / added.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(vectors[here], expected, atol=1e-12)
+    logs = columns[:, :5] + sum_of_trees(growing.sum(2, number), columns)
+    np.testing.assert_allclose(vectors[here], softmax(logs, axis=1), atol=1e-12)
     # Labels of rows that a sum is not to know change nothing of it.
     other = dataclasses.replace(data, labels=np.where(here, 0, data.labels))
     again = grown(other, number, knows).sum(2, number)["step"]
     np.testing.assert_allclose(again, growing.sum(2, number)["step"], atol=1e-12)
-    method = BoostingRecalibration(n_trees=40).fit(data)
-    assert abs(method.step_).max() <= 0.2 * 4
+    assert abs(BoostingRecalibration(n_trees=40).fit(data).step_).max() <= 0.2 * 4
 
 
 def test_smooth_lore_boosts_a_weak_model_and_leaves_a_network_alone():
@@ -250,8 +246,7 @@ def test_smooth_lore_boosts_a_weak_model_and_leaves_a_network_alone():
     x = rng.normal(size=(1200, 6))
     logits = x @ rng.normal(size=(6, 3))
     labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    sharp = np.exp(2.5 * logits)
-    network = Dataset(sharp / sharp.sum(axis=1, keepdims=True), labels, features=x)
+    network = Dataset(softmax(2.5 * logits, axis=1), labels, features=x)
     first, alone = SmoothLoRe().fit(network, x[:, :2]).first_, MatrixScaling().fit(network)
     assert type(first) is MatrixScaling
     for values in ("rest_", "diagonal_"):
