@@ -247,7 +247,8 @@ def along_of(view: View, name: str, n_parts: int) -> tuple[pd.DataFrame, pd.Data
         if pd.api.types.is_numeric_dtype(values):
             curve = smooth_gap(**view.scored_by_unit, values=values.to_numpy(np.float64))
     table = gap_along(**view.scored_by_unit, values=coded)
-    return table, curve, attributes.says_the_truth(view.evaluation, coded)
+    truth = attributes.division_of(view.evaluation.labels)
+    return table, curve, attributes.division_of(coded.codes) == truth
 
 
 def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:

@@ -38,9 +38,9 @@ def _recommend(best: BandwidthSuggestion | None, view: View) -> str:
     bins = counted(best.n_bins, "bin")
     half = NORMAL_95 * best.gain_error
     gain = f"{decimal(best.gain, 4)} ± {decimal(half, 4)} nats a row"
-    n_rows = 0 if view.calibration is None else len(view.calibration)
-    drawn = f"{best.n_rows:,} of the {n_rows:,} calibration rows, drawn at random,"
-    rows = drawn if best.n_rows < n_rows else "the calibration rows"
+    rows = "the calibration rows"
+    if best.n_rows < len(view.calibration or ()):
+        rows = f"{best.n_rows:,} calibration rows, drawn at random,"
     if best.at_edge or best.gain <= half:
         return (
             f"No bandwidth is significantly better than whole confidence bins on {view.map_name}: "

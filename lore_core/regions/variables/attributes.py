@@ -60,7 +60,7 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[cutting.Attribute]
             return
         # Two columns that divide or order the rows alike are one piece of news, told by the first:
         # what the reader calls it, not what was made of an image.
-        division = _division(attribute.codes)
+        division = division_of(attribute.codes)
         if division in divisions:
             return
         order = None if values is None else _order(values)
@@ -103,11 +103,6 @@ def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> cutting.Attri
     raise InputError(f"'name' must be a column of the dataset; got {name!r}.")
 
 
-def says_the_truth(dataset: Dataset, attribute: cutting.Attribute) -> bool:
-    """Whether a column tells the true class: along it even a calibrated model looks wrong."""
-    return _division(attribute.codes) == _division(dataset.labels)
-
-
 def telling_attributes(
     dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
 ) -> list[cutting.Attribute]:
@@ -140,7 +135,7 @@ def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return bool(np.any(one != one[0]))
 
 
-def _division(codes: NDArray[np.integer[Any]]) -> bytes:
+def division_of(codes: NDArray[np.integer[Any]]) -> bytes:
     """Return bytes that two columns share exactly if they divide the rows alike."""
     order = pd.factorize(codes)[0]
     return hashlib.sha256(order.astype(np.int64).data).digest()
