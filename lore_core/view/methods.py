@@ -330,8 +330,7 @@ def _on_maps(
     if maps and known is not None and rows.features is not None:
         (made,) = make_maps(known, "pca-20").values()
         if made.name.title not in maps:
-            place = made.transform(rows.features)
-            maps[made.name.title] = replace(made, coordinates=place)
+            maps[made.name.title] = replace(made, coordinates=made.transform(rows.features))
     return maps or None
 
 
