@@ -59,15 +59,22 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
         label: lore.group_report(item.confidence, item.outcome, groups, n_draws=0)
         for label, item in result.datasets.items()
     }
-    curve = lore.bandwidth_curve(shown.confidence, shown.outcome, points[test])
-    band = lore.null_band(shown.confidence, points[test], n_draws=99, random_state=seed + APART)
     return {
         "method": float(recalibration.is_significant),
         "place": float(bool(search.subgroups)),
         "recalibrate": float(recalibration.is_significant or bool(search.subgroups)),
         "fairness": float(conclude_groups(reports, 30).is_significant),
-        "bandwidth": float(conclude_bandwidths(curve, band, on="PCA").is_significant),
     }
+
+
+def null_bandwidth(seed: int, name: str, n: int | None) -> dict[str, float]:
+    """Whether Bandwidth's sentence claims a local error of a model whose confidences are right."""
+    given, rng = geometry(name, n), np.random.default_rng(seed + APART)
+    test = np.sort(rng.permutation(len(given.dataset))[1::2])
+    shown, points = _right(given.dataset, rng).rows(test), given.points[test]
+    curve = lore.bandwidth_curve(shown.confidence, shown.outcome, points)
+    band = lore.null_band(shown.confidence, points, n_draws=99, random_state=seed + APART)
+    return {"bandwidth": float(conclude_bandwidths(curve, band, on="PCA").is_significant)}
 
 
 def group_test(seed: int, name: str, n: int | None, gap: float) -> dict[str, float]:
@@ -114,7 +121,8 @@ def conclusion_section(run: Runs) -> str:
         n_models.append(len(found))
         known = len(geometry(name, n).dataset)
         cells = [name, f"{known - known // 2:,}", f"{known // 2:,}"]
-        rows.append(cells + [percent(found[item]) for item in found])
+        curves = run.run(null_bandwidth, 1000, name, n)
+        rows.append([*cells, *(percent(found[item]) for item in found), percent(curves.bandwidth)])
     head = ["rows of", "to fit", "to measure", "a method helps, %", "a subgroup, %"]
     head += ["Recalibrate, %", "Fairness, %", "Bandwidth, %"]
     return f"""## What is concluded of calibrated models
@@ -122,8 +130,9 @@ def conclusion_section(run: Runs) -> str:
 The rows above, halved at random, with true classes drawn from the classifier's own probabilities:
 no method can be better than doing nothing, no group is off and no local error is there. How often,
 in %, the first sentence of a page (and of the report and the command) claims one, of
-{n_models[0]} models each; it should be at most 5 (for Recalibrate 4 of them are the search's for
-subgroups). Groups are the data's own, else sixths of the map's first axis.
+{n_models[0]} models each (Bandwidth {len(curves)}); it should be at most 5
+(for Recalibrate 4 of them are the search's for subgroups). Groups are the data's own, else sixths
+of the map's first axis.
 
 {markdown_table(head, rows)}
 
