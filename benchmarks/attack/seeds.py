@@ -81,6 +81,12 @@ def seeds() -> dict[str, bytes]:
         stream.write_table(whole, _PART)
     made = {name: stream.getvalue() for name, stream in written.items()}
     made["rows.csv"] = dated.to_csv(index=False).encode()
+    heads = "".join(f"@attribute '{name}' string\n" for name in dated)
+    made["rows.arff"] = f"@relation x\n{heads}@data\n".encode() + b"\n".join(
+        dated.to_csv(index=False).encode().split(b"\n")[1:]
+    )
+    rows.to_stata(stata := io.BytesIO(), write_index=False)
+    made["rows.dta"] = stata.getvalue()
     made["rows.tsv"] = dated.to_csv(index=False, sep="\t", decimal=",").encode()
     made["rows.json"] = dated.to_json(orient="records").encode()
     made["rows.jsonl"] = dated.to_json(orient="records", lines=True).encode()

@@ -57,26 +57,6 @@ def _walk(factor, step, code, weight, out):
 
 
 @compiled
-def _walk_two(factor, step, code, weight_a, weight_b, out_a, out_b):
-    """Like :func:`_walk` for two columns, in two thirds of the time of two walks."""
-    n = len(out_a)
-    up_0 = up_1 = up_2 = up_3 = 0.0
-    down_0 = down_1 = down_2 = down_3 = 0.0
-    for i in range(n):
-        j = n - 1 - i
-        d, f, right = step[i], factor[i], code[i] != 0
-        read, up_0, up_1 = _pass(d, f, weight_a[i], right, up_0, up_1)
-        out_a[i] += read
-        read, up_2, up_3 = _pass(d, f, weight_b[i], right, up_2, up_3)
-        out_b[i] += read
-        d, f, right = step[j + 1], factor[j], code[j] != 0
-        read, down_0, down_1 = _pass(d, f, weight_a[j], right, down_0, down_1)
-        out_a[j] += read
-        read, down_2, down_3 = _pass(d, f, weight_b[j], right, down_2, down_3)
-        out_b[j] += read
-
-
-@compiled
 def _walk_crossing(factor, step, code, weight, out):
     """Like :func:`_walk` for pairs that differ in the half (bit 0) and in the side (bit 1)."""
     n = len(out)
@@ -151,20 +131,12 @@ def _add_sums(lo, hi, split, rows, grid, order, code, scratch):
     for b in range(len(squared)):
         factors(un, split, rate[0, b], rate[1, b], squared[b], factor)
         decays(vn, rate[0, b], rate[1, b], squared[b], step)
-        q = start[b]
-        last = start[b + 1]
-        while q < last:
+        for q in range(start[b], start[b + 1]):
             weight = weights[column[q], lo:hi]
-            out = sums[q, lo:hi]
             if len(side):
-                _walk_crossing(factor, step, code, weight, out)
-            elif q + 1 == last:
-                _walk(factor, step, code, weight, out)
+                _walk_crossing(factor, step, code, weight, sums[q, lo:hi])
             else:
-                q += 1
-                weight_b = weights[column[q], lo:hi]
-                _walk_two(factor, step, code, weight, weight_b, out, sums[q, lo:hi])
-            q += 1
+                _walk(factor, step, code, weight, sums[q, lo:hi])
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Files of several tables: workbooks, SQLite and DuckDB databases."""
+"""Files of several tables: workbooks, SQLite and DuckDB databases; Stata's files."""
 
 import os
 import sqlite3
@@ -67,6 +67,12 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
             name = chosen_table(raw, names, table, "sheet")
             frame = pd.read_excel(book, sheet_name=name, keep_default_na=False, na_values=[""])
     return columns_of_frame(raw, "Excel", frame)
+
+
+def open_stata(raw: RawFile) -> Columns:
+    """Open a ``.dta`` file of Stata; numbers with labels are read as their labels."""
+    with refusing_damage(raw.name, "Stata file", *npz.DAMAGE), raw.open() as stream:
+        return columns_of_frame(raw, "Stata", pd.read_stata(stream))
 
 
 def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: str) -> str:

@@ -35,7 +35,7 @@ from lore_core.reading.arrow_tables import (
     splits_of,
 )
 from lore_core.reading.columns import MAX_BYTES, Columns, refusing_damage
-from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite
+from lore_core.reading.databases import open_duckdb, open_excel, open_sqlite, open_stata
 from lore_core.reading.logs import open_eval
 from lore_core.reading.npz import DAMAGE, check_entries, open_npz
 from lore_core.reading.raw_file import (
@@ -49,10 +49,10 @@ from lore_core.reading.raw_file import (
     raw_file,
 )
 from lore_core.reading.roles import SPLIT_WORDS, with_true_class
-from lore_core.reading.text_tables import open_json, open_text
+from lore_core.reading.text_tables import open_arff, open_json, open_text
 
 _ZIP, _ARROW = (b"PK\x03\x04", b"PK\x05\x06"), (b"ARROW1", b"\xff\xff\xff\xff")
-_SQL, _DUCK = (b"SQLite f",), (b"DUCK",)
+_SQL, _DUCK, _STATA = (b"SQLite f",), (b"DUCK",), (b"<stata_dta>", b"r\x02", b"s\x02")
 _HEAD_BYTES = 12
 
 
@@ -83,6 +83,8 @@ FORMATS = (
     FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
     FileFormat("Inspect", (".eval",), open_eval, "a zip archive of samples", _ZIP),
     FileFormat("Excel", (".xlsx", ".xlsm"), open_excel, "an Excel workbook", _ZIP, 0, "openpyxl"),
+    FileFormat("ARFF", (".arff",), open_arff),
+    FileFormat("Stata", (".dta",), open_stata, "a Stata file", _STATA),
     FileFormat("SQLite", (".sqlite", ".sqlite3", ".db"), open_sqlite, "an SQLite database", _SQL),
     FileFormat("DuckDB", (".duckdb", ".ddb"), open_duckdb, "a DuckDB database", _DUCK, 8, "duckdb"),
 )

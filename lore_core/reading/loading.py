@@ -40,11 +40,11 @@ def load(
     """Read predictions, labels and what else is known about each row.
 
     ``source``: one file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx
-    .sqlite .duckdb``, compressed too), pattern of parts (``part-*.parquet``), or data frame
-    (pandas, Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration and
-    evaluation. Files without predictions (images, texts, metadata) are joined by an id column that
-    both have, else to the file of as many rows. A directory holds one file, one pair, parts of one
-    table, or a saved Hugging Face dataset. ``mapping``: which column plays which role; what it
+    .sqlite .duckdb .arff .dta``, compressed too), pattern of parts (``part-*.parquet``), or data
+    frame (pandas, Polars, Dask, Arrow, DuckDB); or two, ``*_cal`` and ``*_test`` for calibration
+    and evaluation. Files without predictions (images, texts, metadata) are joined by an id column
+    that both have, else to the file of as many rows. A directory holds one file, one pair, parts of
+    one table, or a saved Hugging Face dataset. ``mapping``: which column plays which role; what it
     leaves open is guessed. ``name``: how pages and errors call the data; by default the file name.
     ``isolate``: for untrusted files, parse in a child process with limits on memory and time (Linux
     only); a file that ends that process raises InputError.

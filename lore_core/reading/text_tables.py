@@ -35,6 +35,8 @@ _LEADING_ZERO = re.compile(rb"""0[0-9](?<=[,;|\t\r\n" ]0.)""")
 _BEFORE_TABLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:#(?:[ #!].*)?|% .*|sep=.)\r?\n)+(?=[^\d])")
 #: Spaces between cells, or a text in quotes.
 _SPACES = re.compile(rb'("[^"]*")|[ \t]+')
+#: The name of a column of ARFF, perhaps in quotes.
+_ATTRIBUTE = re.compile(r"""@attribute\s+(?:'([^']*)'|"([^"]*)"|(\S+))""", re.IGNORECASE)
 #: Cells read as missing; not "None", which may be a class name.
 MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
@@ -85,6 +87,22 @@ def open_text(raw: RawFile) -> Columns:
         locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
         incomplete=incomplete,
     )
+
+
+def open_arff(raw: RawFile) -> Columns:
+    """Open Weka's ARFF: names of columns in lines ``@attribute``, rows behind ``@data``."""
+    with refusing_damage(raw.name, "UTF-8 text", UnicodeDecodeError), raw.open() as stream:
+        text = re.sub(r"(?m)^%.*", "", stream.read().decode("utf-8-sig"))
+    before, *rest = re.split(r"(?im)^[ \t]*@data[ \t\r]*$", text, maxsplit=1)
+    if not rest or rest[0].lstrip().startswith("{"):
+        found = "sparse rows" if rest else "no line @data"
+        raise InputError(f"'{raw.name}' is an ARFF file with {found}. Save it as CSV.")
+    rows = re.sub(r"(?m)(^|,)[ \t]*\?[ \t\r]*(?=,|$)", r"\1", rest[0])
+    if re.search(r"(?m)(^|,)[ \t]*'", rows):
+        swapped = rows.replace("\\'", "\0").translate(str.maketrans("'\"", "\"'"))
+        rows = swapped.replace("\0", "'")
+    names = ",".join(f'"{one or two or three}"' for one, two, three in _ATTRIBUTE.findall(before))
+    return open_text(RawFile(raw.name, ("\n" * before.count("\n") + names + rows).encode()))
 
 
 def _sniff(sample: str, *, is_complete: bool) -> tuple[str, list[list[str]]]:

@@ -88,10 +88,29 @@ def test_saved_datasets_of_hugging_face(isolate):
     assert (parquet.images.shape, parquet.class_names) == ((10, 32, 32, 3), ("neg", "pos"))
 
 
+def test_arff(tmp_path, frame):
+    kinds = ["{0, 1}", *["numeric"] * 4, "string"]
+    head = "% by Weka\n@relation 'a b'\n\n" + "".join(
+        f"@{word} '{name}' {kind}\n"
+        for word, name, kind in zip(["attribute", "ATTRIBUTE"] * 3, frame, kinds, strict=True)
+    )
+    notes = [r"'it\'s, one'", "?", *(f"'{note}'" for note in frame["note"][2:])]
+    rows = zip(*(frame[name].map(repr) for name in list(frame)[:5]), notes, strict=True)
+    (tmp_path / "a.arff").write_text(f"{head}\n@data \n" + "\n".join(map(",".join, rows)))
+    found = read(tmp_path / "a.arff")
+    assert_is(found, frame)
+    assert found.dataset.metadata["note"].tolist()[::59] == ["it's, one", "note 59"]
+    (tmp_path / "a.arff").write_text(f"{head}\n@data\n{{0 1, 2 0.5}}\n")
+    with pytest.raises(InputError, match=r"'a\.arff' is an ARFF file with sparse rows\. Save it"):
+        read(tmp_path / "a.arff")
+
+
 def test_workbooks_and_other_tables(tmp_path, frame):
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as database:
         frame.to_sql('an "odd" name', database, index=False)
     assert_is(read(tmp_path / "runs.sqlite"), frame)
+    frame.to_stata(tmp_path / "runs.dta", write_index=False)
+    assert_is(read(tmp_path / "runs.dta", isolate=True), frame)
     frame.to_excel(tmp_path / "runs.xlsx", index=False)
     assert_is(read(tmp_path / "runs.xlsx", isolate=True), frame)
     with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
