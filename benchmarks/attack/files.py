@@ -16,7 +16,7 @@ from lore_core import InputError, reading
 from lore_core.reading.raw_file import RawFile
 
 _MEMORY = 640 * 2**20
-_TEXT = (".csv", ".tsv", ".json", ".jsonl")
+_TEXT = (".csv", ".tsv", ".json", ".jsonl", ".arff")
 _QUERY = (
     "SELECT label, p_cat, p_dog, p_emu, f_0, f_1, f_2, split, lower(site) AS place FROM rows "
     "WHERE age > 20 ORDER BY age LIMIT 40"

@@ -327,7 +327,7 @@ def _named_by_labels(
         return None
     known = values.dropna().unique()
     classes = tuple(sorted({label_text(value) for value in known[: MAX_NAMED_CLASSES + 1]}))
-    if not 2 <= len(classes) == len(known):
+    if not 2 <= len(classes) == len(known) or not classes[0]:
         return None
     are_numbers = all(map(str.isdecimal, classes))
     keys = {name.casefold(): name for name in free.names}

@@ -321,10 +321,7 @@ def _best_global(calibration: Dataset, view: View) -> Recalibrator:
 def _on_maps(
     view: View, rows_of: Callable[[Embedding], Embedding], rows: Dataset
 ) -> dict[str, Embedding] | None:
-    """Return ``rows`` on the view's maps and, for LoRe smooth, on components of calibration rows.
-
-    ``rows_of``: picks them from a map of all rows.
-    """
+    """Return ``rows``, which ``rows_of`` picks, on the view's maps and LoRe smooth's components."""
     maps = {name: rows_of(embedding) for name, embedding in view.maps.items()}
     known = require_calibration(view.dataset).features
     if maps and known is not None and rows.features is not None:

@@ -144,6 +144,13 @@ def title_of(subgroup: Subgroup, number: int) -> str:
     return f"{number + 1} · {name_of_subgroup(subgroup)}"
 
 
+def gap_line(subgroup: Subgroup, n_rows: int) -> str:
+    """Say a subgroup's held-out gap with its interval, and its size."""
+    gap, interval = describe_gap(subgroup)
+    share = share_words(subgroup.n_rows / n_rows)
+    return f"{gap} ({interval}) · {subgroup.n_rows:,} rows ({share})"
+
+
 def show_examples_of(view: View, subgroup: Subgroup) -> None:
     """Show the rows that show a subgroup's error best."""
     confidence, outcome, sign = view.target_rows.confidence, view.target_rows.outcome, subgroup.sign
@@ -209,9 +216,7 @@ def show_card(view: View, search: SubgroupSearch, number: int, *, links_to_map: 
         with head:
             name_control(view.evaluation, subgroup)
         lines = [generated_name(subgroup)] if subgroup.name else []
-        (gap, interval), n_rows = describe_gap(subgroup), subgroup.n_rows
-        size = f"{n_rows:,} rows ({share_words(n_rows / search.n_rows)})"
-        lines += [unbroken(f"{gap} ({interval}) · {size}"), subgroup.note]
+        lines += [unbroken(gap_line(subgroup, search.n_rows)), subgroup.note]
         st.caption("  \n".join(map(plain, filter(None, lines))))
         show_examples_of(view, subgroup)
 
