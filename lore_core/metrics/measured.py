@@ -194,11 +194,10 @@ class Measured:
         return shuffled_halves(self.scores.units, len(self.scores.confidence), _SEED)
 
     def held_out_gap(self, *, local: bool) -> Floats:
-        """Return gaps in the direction the other half shows; NaN where not held out."""
+        """Return gaps in the direction the other half shows, 0 if none; NaN where not held out."""
         rows, held_out, index = self.scores, self.held_out, self.bin_index
         gap = rows.confidence - rows.outcome
         if local:
-            # (Of the sign of the local error; 0 where the kernels of all other rows underflow.)
             z, others = self._coordinates, ~held_out
             direction = laplacian_sums(
                 z[held_out],

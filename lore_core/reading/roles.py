@@ -147,9 +147,10 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     beside = (name for name in free.names if f"predicted_{name}" in free.names)
     fill("label", _label(free, given) or next(beside, None))
     split = free.named(_SPLIT)
-    words = {*columns.series(split).dropna().astype(str).str.strip().str.lower()} if split else ()
-    if split and (_key(split) == "split" or (words and SPLIT_WORDS.keys() >= words)):
-        fill("split", split)
+    if split and _key(split) != "split":
+        words = {str(word).strip().lower() for word in columns.series(split).dropna().unique()}
+        split = split if words and SPLIT_WORDS.keys() >= words else None
+    fill("split", split)
     called = f"predicted_{mapping.label}"
     prediction = free.named(_PREDICTION, (1, 2)) or (called if called in free.names else None)
     # (Pipelines of Hugging Face call the predicted class ``label``, beside its ``score``.)
