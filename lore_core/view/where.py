@@ -86,12 +86,11 @@ def suggestion_of(view: View, tried_bins: Sequence[int]) -> bandwidth.BandwidthS
     """Return the γ and bins that predict 50,000 calibration rows best; None where too few."""
     if view.calibration is None:
         return None
-    rows = np.random.default_rng(0).permutation(len(view.calibration))[:MOST_TRIED_ON]
-    rows.sort()
+    tried = np.random.default_rng(0).permutation(len(view.calibration)) < MOST_TRIED_ON
     try:
         return bandwidth.suggest_bandwidth(
-            **scored_by_unit(view.calibration.rows(rows).target(view.target)),
-            embedding=view.points(CALIBRATION)[rows],
+            **scored_by_unit(view.calibration.target(view.target), tried),
+            embedding=view.points(CALIBRATION)[tried],
             gammas=view.gammas,
             n_bins=tried_bins,
             binning=view.binning,
