@@ -86,11 +86,6 @@ def laplacian_sums(
     ndarray of shape (n_t,) or (n_t, m), with a leading axis of length g if bandwidth is a vector
         0 for a target without a source.
 
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
-
     Notes
     -----
     .. math:: S_i = \sum_j 1[g_i = h_j]\, w_j \exp(-\lVert t_i - s_j \rVert_1 / h)

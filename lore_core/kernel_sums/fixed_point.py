@@ -5,16 +5,10 @@ all dimensions, the distance of two rounded points is exact, so the only error i
 each coordinate to a multiple of u, at most u/2. A distance is then off by at most d·u, whatever the
 order of addition, and equal points stay at distance 0.
 
-**Bound.** Let δ = d·u/h. Each kernel value is off by a factor within e^{±δ}, hence
-
-* a sum of non-negative weights by a relative e^δ − 1;
-* a mean r = Σ k v / Σ k by at most
-
-  .. math:: \frac{\sum k_j |e^{\pm\delta} - 1| |v_j - r|}{\sum k_j e^{-\delta}}
-            \le e^{\delta} (e^{\delta} - 1) \, \frac{\max v - \min v}{2},
-
-  because the mean absolute deviation of numbers in [a, b] is at most (b − a)/2;
-* an effective size (Σ k)² / Σ k² by a relative e^{4δ} − 1.
+**Bound.** Let δ = d·u/h. Each kernel value is off by a factor within e^{±δ}, hence a sum of
+non-negative weights by a relative e^δ − 1; an effective size (Σ k)² / Σ k² by e^{4δ} − 1; and a mean
+Σ k v / Σ k by at most e^δ (e^δ − 1) (max v − min v)/2, because the mean absolute deviation of numbers
+in [a, b] is at most (b − a)/2.
 
 So δ ≤ 0.999·tolerance (tolerance ≤ 1e-4) keeps a mean within tolerance · (max v − min v)/2.
 Where no unit is fine enough, the distances are computed in float64.

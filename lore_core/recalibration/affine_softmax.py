@@ -126,11 +126,8 @@ class MatrixScaling(AffineSoftmax):
     temperature scaling. Of more rows all are then fitted from there.
 
     With more than 64 classes M sees x along its 32 principal directions only. The most probable
-    class can change.
-
-    ε is 0 unless temperature scaling fits better with more: where classes get no probability.
-
-    A row of weight 2 is not two rows, see :class:`~lore_core.recalibration.VectorScaling`.
+    class can change. ε is 0 unless temperature scaling fits better with more: where classes get no
+    probability. A row of weight 2 is not two rows, see VectorScaling.
 
     References
     ----------
@@ -165,10 +162,7 @@ class DirichletCalibration(AffineSoftmax):
     2,000,000/K rows at most. For two classes this is beta calibration without its constraints.
 
     The diagonal is free, as published: a class without calibration rows becomes all but impossible.
-
-    With more than 64 classes, what is off the diagonal sees log p along its 32 principal directions
-    only. The most probable class can change. A row of weight 2 is not two rows, see
-    :class:`~lore_core.recalibration.VectorScaling`.
+    Many classes, the most probable class and weights: as MatrixScaling.
 
     References
     ----------

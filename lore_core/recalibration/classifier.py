@@ -86,14 +86,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     probabilities.
 
     ``predict`` gives the class that is most probable *after* recalibration, which can differ from
-    the class that the recalibrator keeps as predicted.
+    the class that the recalibrator keeps as predicted. A row of weight 2 is not two rows: copies of
+    a row would predict each other.
 
     A splitter that needs groups is given as its splits: ``cv=list(GroupKFold().split(X, y,
     groups))``.
-
-    A row of weight 2 is two rows in the same part of every split where it is for the classifier and
-    for the recalibrator, and there is no map. For the default recalibrator it is not: copies of a
-    row would predict each other.
 
     Examples
     --------

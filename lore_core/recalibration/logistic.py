@@ -234,12 +234,8 @@ class LogisticRecalibration(Recalibrator):
     Notes
     -----
     Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) + λ/2 (Σ w²
-    + Σ (β_k − β)²), with β free; the strongest λ gives Platt scaling. The other classes share the
-    rest as :class:`~.temperature_scaling.OtherClasses` says. It corrects errors
-    along features and of classes, not local ones.
-
-    A row of weight 2 is not two rows, see :class:`~lore_core.PlattScaling` and
-    :class:`~lore_core.recalibration.VectorScaling`; means and variances of x are of rows.
+    + Σ (β_k − β)²), with β free; the strongest λ gives Platt scaling. It corrects errors along
+    features and of classes, not local ones. A row of weight 2 is not two rows, see PlattScaling.
     """
 
     label = "Logistic regression"

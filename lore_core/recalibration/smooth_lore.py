@@ -24,7 +24,7 @@ from lore_core.data.validation import (
     check_integer,
     check_positive,
 )
-from lore_core.data.weights import as_weights
+from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.result import maps_by_name
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 #: Candidates of less weight than this share of the largest are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
-#: The same of more calibration rows than these: each candidate takes its time at every row, and of
-#: hundreds alike the few largest are as good.
-_MANY_ROWS, _SMALLEST_OF_MANY = 10_000, 0.05
+#: Of more calibration rows kernel sums that gain nothing are left out: each takes its time at
+#: every row. Beyond 3-D, where every pair is looked at, so many calibration rows count at most.
+_MANY_ROWS, _MOST_BEYOND_3D = 10_000, 30_000
 #: Rows that are corrected at once: kernel sums of more would be most of the memory.
 _MOST_ROWS = 2**19
 #: Steps of stacking: one for so many rows, and at least so many.
@@ -129,9 +129,7 @@ class SmoothLoRe(Recalibrator):
         Calibration rows, chosen at random, that weights are chosen on at most.
     levels : bool
         Pool the corrected confidences to as few levels as cost at most 3 % of the NLL of "the
-        prediction is right" on calibration rows
-        (:func:`~lore_core.recalibration.smooth_tuning.fewest_levels`): lower maxima over bins and
-        subgroups, a somewhat higher NLL and Brier score.
+        prediction is right": lower maxima over bins and subgroups, a somewhat higher NLL.
     keep_class : bool
         Let no class become more probable than the predicted one.
 
@@ -146,13 +144,9 @@ class SmoothLoRe(Recalibrator):
 
     Notes
     -----
-    Steps and formulas: docs/method.md ("LoRe smooth"). Matrix scaling, boosted where rows have
-    features and that gains beyond noise, and a regression on top of it are cross-fitted; each is
-    corrected by its neighbours' outcomes, and the corrections are averaged by stacking
-    (:func:`~lore_core.recalibration.smooth_tuning.stacked_weights`).
-
-    A row of weight 2 is not two rows: of two equal rows each would correct the other. Penalties and
-    pseudo-rows are of rows of weight 1 on average.
+    Steps and formulas: docs/method.md ("LoRe smooth"). A row of weight 2 is not two rows: of two
+    equal rows each would correct the other. Penalties and pseudo-rows are of rows of weight 1 on
+    average.
     """
 
     label = "LoRe smooth"
@@ -203,8 +197,11 @@ class SmoothLoRe(Recalibrator):
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
         of_rows = as_weights(tried.weights)
         weights = tuning.stacked_weights(log_likelihood, steps, of_rows)
-        least = _SMALLEST_WEIGHT if len(calibration) <= _MANY_ROWS else _SMALLEST_OF_MANY
-        weights[weights < least * weights.max()] = 0.0
+        weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
+        if len(calibration) > _MANY_ROWS:
+            far = [points.shape[1] > 3 for points in maps.values()]
+            sums = [(far[c.map], c.map, -c.partition, c.gamma) for c in candidates]
+            weights = tuning.fewest_sums(sums, weights, confidence, tried.outcome, of_rows)
         weights /= weights.sum()
         left_out = weights @ confidence
         line = tuning.global_line(left_out, tried.outcome, of_rows)
@@ -269,7 +266,9 @@ class SmoothLoRe(Recalibrator):
             part = tuning.part_of(bins, changed.confidence, rows.predicted)
             known_part = parted["bin_index"]
             grid = sorted({member["gamma"] for member in chosen})
-            d = on_map["points"].shape[1]
+            d, known = on_map["points"].shape[1], np.arange(len(outcome))
+            if d > 3 and len(known) > _MOST_BEYOND_3D:
+                known = np.random.default_rng(0).choice(known, _MOST_BEYOND_3D, replace=False)
             accuracy = tuning.accuracy_of_parts(part, known_part, outcome, starts[:, 0], counts)
             # Only what these members read is summed.
             used = sorted({member["base"] or 0 for member in chosen})
@@ -277,12 +276,12 @@ class SmoothLoRe(Recalibrator):
             of_bases, own = [state[of][:, used] for of in ("leftover", "spread")], starts[:, used]
             for g, means in means_by_bandwidth(
                 rows.place(on_map["name"], d),
-                on_map["points"],
-                np.column_stack([*of_bases, *replaced]),
-                counts,
+                on_map["points"][known],
+                np.column_stack([*of_bases, *replaced])[known],
+                chosen_weights(counts, known),
                 bandwidth=scaled_bandwidth(np.array(grid), d),
                 target_groups=part,
-                source_groups=known_part,
+                source_groups=known_part[known],
                 effective_size=False,
             ):
                 for member in (member for member in chosen if member["gamma"] == grid[g]):

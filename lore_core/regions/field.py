@@ -366,8 +366,8 @@ class SumsLandscape:
         """Return the local error minus that of earlier rows, and at which nodes it is certain.
 
         Each cell is compared with the earlier rows around its place in its confidence bin; nodes
-        average cells as where all bins are shown. It is certain where the pointwise 95 % interval
-        leaves out 0. InputError if the map is no plane.
+        average cells as where all bins are shown. It is certain where the pointwise 95 % interval,
+        wider by the :attr:`LocalErrorSums.error_ratio`, leaves out 0. InputError on no plane.
         """
         bins = self.sums.bins
         middle = (bins.edges[:-1] + bins.edges[1:]) / 2
@@ -376,7 +376,10 @@ class SumsLandscape:
         now = self.values
         size = np.fmin(now.effective_size.value, np.nan_to_num(before.effective_size.value))
         change = now.mean_signed.value - before.signed.value
-        error = np.hypot(now.standard_error, before.standard_error)
+        error = np.hypot(
+            now.standard_error * self.sums.error_ratio,
+            before.standard_error * earlier.sums.error_ratio,
+        )
         of_change, of_error = (
             smoothed_field(part, size, self.places, weights=self.counts) for part in (change, error)
         )

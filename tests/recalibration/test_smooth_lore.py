@@ -11,6 +11,7 @@ from lore_core.recalibration.smooth_tuning import (
     GAMMAS,
     confidence_levels,
     fewest_levels,
+    fewest_sums,
     fitted_bases,
     global_line,
     leave_one_out_smooth,
@@ -215,6 +216,45 @@ def test_of_many_rows_a_part_chooses_the_weights(rows):
     expected = weights[weights > 0] / weights.sum()
     np.testing.assert_allclose([member["weight"] for member in some.members_], expected)
     assert len(some.outcome_) == len(data)
+
+
+def test_of_many_rows_only_kernel_sums_that_gain_are_computed(rows, fitted, monkeypatch):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 4_000)
+    outcome = (rng.random(4_000) < p).astype(float)
+    # A fair guess, the truth twice over, and its opposite; the last are the largest sums.
+    confidence = np.stack([np.full(4_000, 0.5), p, p, 1 - p])
+    weights = np.array([0.1, 0.4, 0.3, 0.2])
+    sums = [(False, 0.1), (False, 0.2), (True, 0.1), (True, 0.2)]
+    found = fewest_sums(sums, weights, confidence, outcome, None)
+    np.testing.assert_array_equal(found > 0, [True, True, False, False])
+    alone = fewest_sums(sums[:2], weights[[1, 0]], confidence[[0, 1]], outcome, None)
+    np.testing.assert_array_equal(alone, weights[[1, 0]])  # the better of two stays, if larger
+    monkeypatch.setattr("lore_core.recalibration.smooth_lore._MANY_ROWS", 10)
+    some = SmoothLoRe().fit(*rows)
+    assert 0 < len(some.members_) < len(fitted.members_) / 4
+    assert sum(member["weight"] for member in some.members_) == pytest.approx(1.0)
+
+
+def test_beyond_3d_some_calibration_rows_are_the_neighbours_of_many(monkeypatch):
+    data, z = overconfident(60, k=3, seed=2)
+    z = np.random.default_rng(1).normal(size=(60, 4))
+    method = SmoothLoRe(gammas=[0.2]).fit(data, z)
+    state = method.state()
+    monkeypatch.setattr("lore_core.recalibration.smooth_lore._MOST_BEYOND_3D", 25)
+    chosen = np.random.default_rng(0).choice(60, 25, replace=False)
+
+    def moved(row):
+        points = state["maps"][0]["points"].copy()
+        points[row] += 0.5
+        other = {**state, "maps": [{**state["maps"][0], "points": points}]}
+        made = SmoothLoRe.restored({}, other, label=method.label, n_rows=60)
+        return made.recalibrate(data, z).confidence
+
+    before = method.recalibrate(data, z).confidence
+    others = np.setdiff1d(np.arange(60), chosen)
+    np.testing.assert_array_equal(moved(others), before)
+    assert np.abs(moved(chosen[:1]) - before).max() > 1e-6
 
 
 def test_weights_are_the_likelihoods_shares_and_stacking_is_em():

@@ -259,14 +259,27 @@ class LocalErrorSums:
         return packed(index, cells.coordinates), index, group, counts
 
     @cached_property
+    def _gap(self) -> tuple[float, float, float]:
+        """Mean confidence − accuracy and its interval by groups of units."""
+        _, _, group, (rows, right, sure) = self.strata_of_groups()
+        return mean_interval(by_unit((sure - right) / rows, rows, group))
+
+    @property
     def units_sentence(self) -> str:
         """The mean gap of rows of units, its cluster-robust interval; of other rows nothing."""
         if self.of_units is None:
             return ""
-        _, _, group, (rows, right, sure) = self.strata_of_groups()
-        gap = mean_interval(by_unit((sure - right) / rows, rows, group))
         how = f"Intervals go by {N_GROUPS} groups of whole units; p-values need the rows."
-        return f" Mean confidence − accuracy: {gap_words(*gap)}. {how}"
+        return f" Mean confidence − accuracy: {gap_words(*self._gap)}. {how}"
+
+    @property
+    def error_ratio(self) -> float:
+        """How many times larger the mean gap's error is for the units of rows; 1 without."""
+        if self.of_units is None:
+            return 1.0
+        _, low, high = self._gap
+        alone = np.sqrt(self.cells.table[Weight.VARIANCE].sum() * UNIT) / self.n_rows
+        return float(max(1.0, (high - low) / (2 * NORMAL_95 * alone)))
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
