@@ -278,3 +278,9 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
         many = np.geomspace(1.0, 2.0, 72 if d in (2, 3) else 2)
         laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)
         laplacian_sums(points[:rows], None, np.ones((rows, 8)), bandwidth=many[:2])
+        if d == 1:
+            least, none = np.zeros((1, 2)), np.zeros((1, 2), np.int64)
+            codes = np.zeros((1, 2), np.uint8)
+            importlib.import_module("lore_core.kernel_sums.tree_cuts").best_cuts(
+                none, codes, none[0], none, none, least, least, 2, 1, 1.0
+            )

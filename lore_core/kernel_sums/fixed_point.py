@@ -6,8 +6,8 @@ each coordinate to a multiple of u, at most u/2. A distance is then off by at mo
 order of addition, and equal points stay at distance 0.
 
 **Bound.** Let δ = d·u/h. Each kernel value is off by a factor within e^{±δ}, hence a sum of
-non-negative weights by a relative e^δ − 1; an effective size (Σ k)² / Σ k² by e^{4δ} − 1; and a mean
-Σ k v / Σ k by at most e^δ (e^δ − 1) (max v − min v)/2, because the mean absolute deviation of numbers
+non-negative weights by a relative e^δ − 1, an effective size (Σ k)² / Σ k² by e^{4δ} − 1, and a
+mean Σ k v / Σ k by at most e^δ (e^δ − 1) (max v − min v)/2: the mean absolute deviation of numbers
 in [a, b] is at most (b − a)/2.
 
 So δ ≤ 0.999·tolerance (tolerance ≤ 1e-4) keeps a mean within tolerance · (max v − min v)/2.

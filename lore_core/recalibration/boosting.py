@@ -356,24 +356,21 @@ class GrowingTrees:
         self, slope: Floats, bend: Floats, rng: np.random.Generator
     ) -> tuple[Ints, Ints, Ints, Ints]:
         """Cut rows where it gains most; return leaves, columns, cuts (m, 7); and leaves of rows."""
+        from lore_core.kernel_sums.tree_cuts import best_cuts  # compiled: only to fit
+
         m, n = slope.shape
         some = np.arange(n) if n <= _CUT_ON else np.sort(rng.choice(n, _CUT_ON, replace=False))
-        of_sum, row = np.nonzero(self.knows[:, some])
-        row = some[row]
-        place, own = n * of_sum + row, np.arange(m)
-        slope, bend = slope.take(place), bend.take(place)
+        own, n_parts = np.arange(m), self.cuts.shape[1]
         leaf, parent = np.zeros((m, n), dtype=np.int64), np.zeros(m, dtype=np.int64)
         gain, *best = np.zeros((m, _LEAVES)), *np.zeros((2, m, _LEAVES), dtype=np.int64)
         made = np.empty((3, m, _LEAVES - 1), dtype=np.int64)
         for number in range(_LEAVES - 1):
             # Where may the two newest leaves be cut?
-            at = leaf.take(place)
-            new = np.flatnonzero((at == number) | (at == parent.take(of_sum)))
-            tried = self._tried_columns(rng)
-            node = 2 * of_sum.take(new) + (at.take(new) == number)
-            found = self._best_cuts(tried, row.take(new), node, slope.take(new), bend.take(new))
+            new, tried = np.column_stack([parent, np.full(m, number)]), self._tried_columns(rng)
+            of_rows = self.codes, some, leaf, new, slope, bend
+            found = best_cuts(tried, *of_rows, n_parts, LEAF_ROWS, _LEAST_SPREAD)
             for known, values in zip((gain, *best), found, strict=True):
-                known[own, parent], known[:, number] = values[::2], values[1::2]
+                known[own, parent], known[:, number] = values.T
             parent = gain.argmax(axis=1)
             made[:, :, number] = parent, *(known[own, parent] for known in best)
             _, column, cut = made[:, :, number]
@@ -392,29 +389,6 @@ class GrowingTrees:
             most = np.sort(self.gains, axis=1)[:, -n_tried // 2 :].min(axis=1, keepdims=True)
             turn[self.gains >= np.maximum(most, SMALLEST)] = -1.0
         return np.argsort(turn, axis=1, kind="stable")[:, :n_tried]
-
-    def _best_cuts(
-        self, tried: Ints, row: Ints, node: Ints, slope: Floats, bend: Floats
-    ) -> tuple[Floats, Ints, Ints]:
-        """Return gain, column and place of the best cut of each node, two a sum."""
-        n_parts, n = self.cuts.shape[1], self.codes.shape[1]
-        n_nodes, first, of_sum = 2 * len(self.knows), n_parts * node, node // 2
-        sums = np.empty((3, tried.shape[1], n_nodes * n_parts))
-        for j, column in enumerate(tried.T):
-            place = first + self.codes.take(n * column.take(of_sum) + row)
-            for of_column, values in zip(sums[:, j], (None, slope, bend), strict=True):
-                of_column[:] = np.bincount(place, values, n_nodes * n_parts)
-        below = sums.reshape(3, tried.shape[1], n_nodes, n_parts).cumsum(axis=3)
-        whole = below[..., -1:]
-        (rows_below, *_), (rows_above, *_) = sides = below, whole - below
-        gain = sum(slope**2 / np.maximum(bend, _LEAST_SPREAD) for _, slope, bend in sides)
-        gain -= whole[1] ** 2 / np.maximum(whole[2], _LEAST_SPREAD)
-        gain[(rows_below < LEAF_ROWS) | (rows_above < LEAF_ROWS)] = 0.0
-        gain = gain.swapaxes(0, 1).reshape(n_nodes, -1)
-        best = gain.argmax(axis=1)
-        most = gain[np.arange(n_nodes), best]
-        column = tried[np.arange(n_nodes) // 2, best // n_parts]
-        return most, column, np.where(most > 0, best % n_parts, n_parts - 1)
 
     def losses(self, vectors: Floats) -> Floats:
         """Return the weighted NLL of each row by its vector, (n, K)."""

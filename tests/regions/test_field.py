@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -156,6 +158,22 @@ def test_cells_hold_the_mean_errors_of_their_rows(rows, sums):
         of = spread.quantile(share)
         truth = np.sort(exact.absolute)[int(np.ceil(share * 3000)) - 1]
         assert of.low <= truth <= of.high
+
+
+def test_less_of_a_change_is_certain_of_rows_of_units():
+    rng = np.random.default_rng(3)
+    c, z, unit = rng.uniform(0.5, 0.95, 4000), rng.normal(size=(4000, 2)), np.repeat(range(400), 10)
+    a = [(rng.random(400)[unit] < c - shift * (z[:, 0] > 0)).astype(float) for shift in (0.0, 0.3)]
+    before, now = (
+        SumsLandscape.of(LocalErrorSums.of(c, of, z, groups=unit % 64), gamma=_GAMMA) for of in a
+    )
+    alone = [replace(of, sums=replace(of.sums, of_units=None)) for of in (before, now)]
+    assert now.sums.error_ratio > 1.5
+    assert alone[1].sums.error_ratio == 1.0
+    (change, certain), (same, by_rows) = now.change_since(before), alone[1].change_since(alone[0])
+    np.testing.assert_array_equal(change.signed, same.signed)
+    assert by_rows[certain].all()
+    assert 0 < certain.sum() < 0.8 * by_rows.sum()
 
 
 def test_maps_of_other_dimensions_have_no_field(rows, sums):

@@ -209,7 +209,7 @@ def change_figure(
         vivid=Outline(field.x, field.y, is_certain.astype(np.float64)),
         how_to_read=(
             "Red: more overconfident than before at the same confidence; blue: less. Pale: the "
-            "95 % interval of the change there, of rows taken as independent, holds 0."
+            "95 % interval of the change there, wider for units of rows, holds 0."
         ),
     )
 

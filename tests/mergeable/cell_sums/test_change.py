@@ -87,6 +87,9 @@ def test_rows_of_units_go_by_groups_of_whole_units():
     gap, p, t = (c - a).mean(), a.mean(), 1.99834054  # of 63 degrees of freedom
     half, of_a = (t * np.sqrt(64 / 63 * squares(v - v.mean())) / n for v in (c - a, a))
     assert gap_words(gap, gap - half, gap + half) in whole.units_sentence
+    by_rows = 1.959964 * np.sqrt((c * (1 - c)).sum()) / n
+    assert whole.error_ratio == pytest.approx(half / by_rows, rel=1e-4)
+    assert half > 1.2 * by_rows
     assert whole.reliability.effective_size[1] == pytest.approx(
         p * (1 - p) * (1.959964 / of_a) ** 2
     )
