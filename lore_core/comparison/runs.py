@@ -57,8 +57,7 @@ def compare_runs(
     the default methods. ``group_column``: adds the maximum group-wise MCE over this column, or
     intersections of several, groups of fewer than ``min_group_size`` evaluation rows of a run left
     out of it. ``n_jobs``: parallel runs; None: what the caller's ``joblib.parallel_config`` says,
-    else one a processor. Processes, joblib's default, are about twice as fast as threads here.
-    ``progress``: called with the share done and the last run's name; may raise to stop.
+    else one a processor. ``progress``: called with the share done and the last run's name.
 
     Raises InputError if a run lacks calibration rows, features or the group column, MemoryError if
     a worker process was ended for want of memory.

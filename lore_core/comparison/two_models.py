@@ -449,16 +449,10 @@ def compare_models(
 
     Notes
     -----
-    *Overall.* Row by row the second's value less the first's, with joint 95 % intervals of all
-    metrics that are means of rows (:func:`~lore_core.metrics.joint_intervals`). Better or worse is
-    said at a joint p-value of 0.01.
-
-    *Subgroups.* d = r₂ − r₁, with r = confidence − outcome, is searched and tested on held-out rows
-    as gaps are by :func:`~lore_core.regions.find_subgroups`, at α = 0.02; the variance of a row is
-    its d². A gap is larger only if d and r₁ + r₂ both differ from 0 in one direction, and smaller
-    if in opposite ones: |r₂|² − |r₁|² = (r₂ − r₁)(r₂ + r₁); both are tested once more by Gaffke's
-    bounds, which hold where errors are rare. What remains is sought in the second's gaps, at
-    α = 0.02.
+    Overall, the second's values less the first's row by row have joint 95 % intervals; better or
+    worse is said at a joint p-value of 0.01. Subgroups are searched in the differences, and tested
+    on held-out rows at α = 0.02; what remains is sought in the second's gaps, at α = 0.02.
+    Formulas: docs/method.md ("Two models").
     """
     pair = same_rows(first, second, by=by)
     points = None

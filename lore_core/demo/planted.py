@@ -44,8 +44,7 @@ def synthetic(
 
         c − q = g r_over(x) − g (0.10 / 0.35) r_under(x),    outcome ~ Bernoulli(q).
 
-    Since E[r_k | x₂] = π_k, the gap averages to 0 at every confidence: bins and ECE look
-    calibrated.
+    Since E[r_k | x₂] = π_k, the gap averages to 0 at every confidence: bins look calibrated.
     """
     n = check_integer(n, "n", minimum=2)
     n_features = check_integer(n_features, "n_features", minimum=2)

@@ -80,11 +80,7 @@ def calibration_intervals(
     -----
     Tests are inverted, see docs/method.md ("Intervals"): the true error is taken to be t·e with one
     of several patterns e, and the interval covers all t·e for which the observed value lies in the
-    middle 95 % of the draws; the estimate has it as their median. Confidences and coordinates
-    are taken as given. For ECE and MCE,
-    the number of right rows in bins of 5,000 rows or more is drawn as a normal number with the
-    mean, variance and skewness of the sum. Where the truth is 0, 97.5 % of 95 % intervals hold it.
-    Measured coverage: docs/trust.md.
+    middle 95 % of the draws; the estimate has it as their median. Measured coverage: docs/trust.md.
     """
     c, a = as_rows(confidence, outcome)
     w, dependence = as_weights(weights, len(c)), Dependence.of(c, a, as_units(units, len(c)))

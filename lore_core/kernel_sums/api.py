@@ -91,9 +91,8 @@ def laplacian_sums(
     .. math:: S_i = \sum_j 1[g_i = h_j]\, w_j \exp(-\lVert t_i - s_j \rVert_1 / h)
 
     Rounding, relative to :math:`\sum_j |w_j| k_{ij}`, is about 1e-14 for a million random rows in
-    the plane; a million equally spaced rows, whose rounding errors all have the same sign, come to
-    1e-11. Terms below 1e-299 of the largest weight count as 0. The time is O(n log n) for d = 1 and
-    2, O(n log² n) for d = 3 and O(n² d) beyond.
+    the plane, 1e-11 for equally spaced ones. Terms below 1e-299 of the largest weight count as 0.
+    The time is O(n log n) for d = 1 and 2, O(n log² n) for d = 3 and O(n² d) beyond.
     """
     problem = as_problem(
         targets,

@@ -59,10 +59,9 @@ def loss_parts(
     Notes
     -----
     Calibration and grouping loss, and intervals, as in docs/method.md ("Recalibrate, or retrain?").
-    Rows are cut into bins of equal number by confidence, and these into parts of equal number by
-    ``predicted``. Both estimates are unbiased for these cells. Cells see less than all there is, so
-    the grouping loss is at least as large (Perez-Lebel et al., "Beyond calibration", ICLR 2023,
-    section 4.2, whose term induced by bins is not there: g − a hardly depends on c).
+    Both estimates are unbiased for bins of equal number by confidence, cut by ``predicted``. Cells
+    see less than all there is, so the grouping loss is at least as large (Perez-Lebel et al.,
+    "Beyond calibration", ICLR 2023, section 4.2).
     """
     c, a = as_rows(confidence, outcome)
     g = as_confidence(recalibrated, "recalibrated")

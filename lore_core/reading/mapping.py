@@ -35,8 +35,8 @@ class ColumnMapping:
 
     Parameters
     ----------
-    label : str, optional
-        True classes, as indices or names.
+    label, prediction : str, optional
+        True and predicted classes, as indices or names.
     probabilities : str or sequence of str, optional
         One column a class, in class order; an array (n, K); or a single column of
         ``probability_kind``.
@@ -44,16 +44,11 @@ class ColumnMapping:
         ``confidence`` is that of the predicted class and needs ``prediction``; ``positive`` is
         P(y = 1) of a binary problem; a single ``logits`` column is its logit; ``correct`` is the
         confidence in an answer, and ``label`` says whether it is right.
-    prediction : str, optional
-        Predicted classes.
-    features : str or sequence of str, optional
-        What "similar rows" means.
     split : str, optional
         Which rows are for calibration and which for evaluation.
-    groups : str or sequence of str, optional
-        Columns that name a group of each row.
-    metadata : str or sequence of str, optional
-        Other columns to show; by default every column without a role.
+    features, groups, metadata : str or sequence of str, optional
+        What "similar rows" means; columns that name a group of each row; other columns to show, by
+        default every column without a role.
     images : str, optional
         Array of uint8 thumbnails; or a column of names of image files, below the table's folder.
     row_id : str, optional
@@ -67,10 +62,9 @@ class ColumnMapping:
     unit : str, optional
         What rows go together, such as a patient with several visits: the unit of each row. Only a
         column called ``unit`` is guessed; missing ones are units of their own.
-    table : str, optional
-        Sheet of a workbook or table of a database; by default the first, or the only one.
-    query : str, optional
-        SQL query to a database (SQLite, DuckDB), instead of a table.
+    table, query : str, optional
+        Sheet of a workbook or table of a database, by default the first or only one; SQL query to a
+        database (SQLite, DuckDB), instead of a table.
     class_names : sequence of str, optional
         The names themselves, in class order.
     accept : str or sequence of str, optional

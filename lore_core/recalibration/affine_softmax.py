@@ -80,10 +80,8 @@ class VectorScaling(AffineSoftmax):
     -----
     Minimises the total NLL of the calibration rows + ρ/2 (Σ (w_k − w̄)² + Σ b_k²), a pull towards
     temperature scaling that the published method lacks. ρ is chosen by cross-validation, ε as
-    :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change.
-
-    A row of weight 2 is not two rows: the number of rows stands against the penalty, and equal rows
-    would help to predict each other in cross-validation.
+    :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change. A row
+    of weight 2 is not two rows: equal rows would help to predict each other in cross-validation.
 
     References
     ----------
@@ -132,7 +130,6 @@ class MatrixScaling(AffineSoftmax):
     References
     ----------
     Berta, Holzmüller, Jordan, Bach, "Structured matrix scaling for multi-class calibration", 2025.
-    Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.
     """
 
     label = "Matrix scaling"

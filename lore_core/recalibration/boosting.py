@@ -131,14 +131,9 @@ class BoostingRecalibration(Recalibrator):
     Each tree is a Newton step of the NLL along a random direction r of classes, of mean 0 and
     variance 1: r · (y − p) / h is fitted by least squares of weights h = Σ p_k r_k² − (Σ p_k r_k)²,
     by cutting where it gains most. A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) +
-    1), within ±4, and 20 calibration rows or more; η = 0.2. Cuts are at 63 quantiles at most, each
-    looked for in eight random columns and 5,000 random rows at most. The trees are grown on 10,000
-    rows, or 1,000,000/K, at most, and on p that is cross-fitted.
-
-    The number of trees with the lowest left-out NLL is taken. Where that is no more than a standard
-    error below matrix scaling's (paired by rows), there are none: matrix scaling it is. Where there
-    are, others are grown, with cuts at 255 quantiles in the eight columns that gained most so far
-    and eight more, and 0.2 in place of 1. Either are taken, or the mean of both sums: the lowest.
+    1), within ±4; η = 0.2. The trees are grown on 10,000 rows, or 1,000,000/K, at most, and on p
+    that is cross-fitted; their cuts and number: docs/recalibrators.md ("How they work"), with 0.2
+    in place of 1 where they focus on few columns.
 
     The most probable class can change. A row of weight 2 is not two rows: leaves, quantiles, folds
     and the penalty of matrix scaling count rows.

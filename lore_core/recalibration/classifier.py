@@ -55,7 +55,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     cv : float, int, splitter, iterable of splits, None or "prefit"
         A share in (0, 1) of each class is held out to calibrate on. Else as in scikit-learn: a
         number of stratified folds, None for five, an object with ``split``, or (train, test)
-        indices. ``"prefit"``: the classifier is fitted already, and all rows of ``fit`` calibrate.
+        indices, as of a splitter that needs groups. ``"prefit"``: the classifier is fitted, and all
+        rows of ``fit`` calibrate.
     random_state : int
         Seed of the rows that are held out, and of the map.
 
@@ -80,17 +81,13 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     more one that is fitted on all rows. A class that a classifier was not fitted on has probability
     0.
 
-    Margins m of a classifier without ``predict_proba`` are read as logits: softmax(m / s), of two
-    classes 1 / (1 + exp(−m / s)) for the second. s has the lowest NLL on the calibration rows, from
-    a fifth to twenty times their root mean square. A saved recalibrator is to be given these
-    probabilities.
+    Margins m of a classifier without ``predict_proba`` are read as logits m / s. s has the lowest
+    NLL on the calibration rows, from a fifth to twenty times their root mean square. A saved
+    recalibrator is to be given these probabilities.
 
     ``predict`` gives the class that is most probable *after* recalibration, which can differ from
     the class that the recalibrator keeps as predicted. A row of weight 2 is not two rows: copies of
     a row would predict each other.
-
-    A splitter that needs groups is given as its splits: ``cv=list(GroupKFold().split(X, y,
-    groups))``.
 
     Examples
     --------

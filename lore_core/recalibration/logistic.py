@@ -88,10 +88,8 @@ class PlattScaling(Recalibrator):
     Notes
     -----
     A logistic regression without penalty on Platt's smoothed targets: a right row counts as (N₊ +
-    1)/(N₊ + 2) and a wrong one as 1/(N₋ + 2). So the slope stays finite where confidence separates
-    right from wrong; on many rows this hardly matters.
-
-    A row of weight 2 is not two rows: N₊ and N₋ sum to the effective sample size, (Σw)²/Σw².
+    1)/(N₊ + 2) and a wrong one as 1/(N₋ + 2), so that the slope stays finite. A row of weight 2 is
+    not two rows: N₊ and N₋ sum to the effective sample size, (Σw)²/Σw².
 
     References
     ----------

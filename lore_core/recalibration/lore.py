@@ -69,8 +69,7 @@ class LoRe(Recalibrator):
     confidence bin. γ→∞ is histogram binning; γ→0 the nearest calibration row, also where every
     weight underflows. An empty bin keeps the confidence.
 
-    A row of weight 2 is two rows where bins are of equal width: equal-mass bins hold as many rows
-    each, whatever these weigh.
+    A row of weight 2 is two rows where bins are of equal width.
 
     References
     ----------

@@ -215,9 +215,8 @@ def fewest_sums(
 ) -> Floats:
     """Return weights (n_candidates,), 0 of kernel sums without which little is lost.
 
-    ``sums``: from which kernel sum a candidate comes; the largest are tried first. A sum is left
-    out where the average without it predicts the left-out rows (``confidence``: n_candidates, n) a
-    third of a standard error worse than that of all, at most.
+    ``sums``: of each candidate; the largest are tried first. A sum is left out where the average
+    predicts left-out rows (``confidence``) at most a third of a standard error worse without it.
     """
     which = np.unique(np.array(sums), axis=0, return_inverse=True)[1].ravel()
     parts = [weights * (which == k) for k in range(which.max() + 1)]

@@ -59,8 +59,7 @@ class HistogramBinning(Recalibrator):
 
     Notes
     -----
-    A row of weight 2 is two rows where bins are of equal width; bins of equal mass hold as many
-    rows each, whatever these weigh.
+    A row of weight 2 is two rows where bins are of equal width.
 
     References
     ----------

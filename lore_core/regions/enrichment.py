@@ -65,8 +65,7 @@ def composition(
     so many units, at the same shares. Empty where the set or its complement is. Raises
     InputError if a mask or a column has another number of rows than the dataset.
 
-    At most 5 % of sets chosen without regard to the columns show any ``p_adjusted`` below 0.05. A
-    set chosen *because* of its errors is tied to whatever causes errors; that is the point.
+    At most 5 % of sets chosen without regard to the columns show any ``p_adjusted`` below 0.05.
     """
     n = len(dataset)
     around = np.ones(n, dtype=bool) if among is None else _mask(among, "among", n)

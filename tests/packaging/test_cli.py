@@ -107,8 +107,9 @@ def test_streamlit_gets_files_after_the_dashes_and_serves_this_machine_only(tmp_
 
 
 def test_links_carry_the_same_token_at_the_next_start_if_it_can_be_kept(served, tmp_path, capsys):
+    port = str(server.choose_port())  # the usual one may be taken, which is then printed
     for arguments in ([], [], ["--no-cache"], ["--no-cache"]):
-        cli.main(["app", *arguments])
+        cli.main(["app", "--port", port, *arguments])
     first, second, third, fourth = (token for _, token, _ in served)
     assert first == second
     assert len({first, third, fourth}) == 3

@@ -212,21 +212,12 @@ def find_subgroups(
 
     Notes
     -----
-    *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
-    every value, every range between 48 quantiles of a number (of 20 rows apart or more), both of
-    its ends together, and every pair of columns, of numbers between sixths, is measured; and the
-    kernel mean of the excess on the map is cut at rising levels into connected parts, from country
-    to peak. The interest of each is its guaranteed excess, times the root of its size, times how
-    simply it can be named.
-
-    *Evidence.* The twelve of most interest are tested on the other half, whose outcomes had no part
-    in choosing them; then the halves change roles. All are tested together (Holm, α/2 a half), so
-    at most α of sets without any such subgroup show one. What is listed is the very set that was
-    tested. A subgroup is named by words, of which a text has hundreds, only where its adjusted
-    p-value is at most α/4.
-
-    *Order.* Confirmed subgroups are listed by their interest on all rows, so that the order does
-    not depend on the halves.
+    The rows are halved at random, alike in confidence. Values, ranges, pairs of columns and regions
+    of the map are measured on one half; the twelve of most interest are tested on the other, whose
+    outcomes had no part in choosing them; then the halves change roles. All are tested together
+    (Holm, α/2 a half), so at most α of sets without any such subgroup show one. What is listed is
+    the very set that was tested, by its interest on all rows, so that the order does not depend on
+    the halves. Formulas: docs/method.md ("Subgroups and the verdict").
     """
     halves = halves_of(dataset, target=target, against=against, random_state=random_state)
     return halves.search(embedding, gamma=gamma, alpha=alpha, progress=progress)
