@@ -153,12 +153,7 @@ class NeighbourMap:
     -----
     Of the K = 7 rows nearest in ``points``, at distances d_i, the place is the mean with weights
     ((R − d_i) / (R d_i))², where R is the distance of the row after them (modified Shepard
-    interpolation). A row at the point of a known one lies where that lies.
-
-    References
-    ----------
-    Franke, Nielson, "Smooth interpolation of large sets of scattered data", International Journal
-    for Numerical Methods in Engineering 15, 1980.
+    interpolation, Franke and Nielson 1980). A row at the point of a known one lies where that lies.
     """
 
     #: The rows' features, or the principal components in which neighbours are searched.

@@ -71,8 +71,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         The feature maps; empty for a recalibrator that needs none.
     margin_scale_ : float or None
         What the margins of a classifier without ``predict_proba`` are divided by; None with it.
-    n_features_in_, feature_names_in_
-        Those of ``estimator_``, where it has them.
 
     Notes
     -----

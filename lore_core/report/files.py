@@ -188,10 +188,6 @@ def write_report(
     ``index.html`` is the report to read, without a request to anywhere. Beside it lie ``figures/``
     (interactive, and SVG and PDF), ``tables/`` (CSV and Parquet), ``config.json`` (settings,
     versions, digest of the data) and ``rerun.sh``. The same inputs give the same bytes.
-
-    Examples
-    --------
-    >>> lore.write_report(data, "report.zip", gamma=0.2)   # doctest: +SKIP
     """
     require_packages()
     check_output_path(path)
