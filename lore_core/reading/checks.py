@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import confidence_bins
@@ -41,6 +42,8 @@ _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 _MIN_ROWS = 20
 #: Share of a column's spread to which nearly equal rows are rounded.
 _ROUNDING = 0.03
+#: Rows whose keys are made at once, and an odd number that mixes bits: 2^64 by the golden ratio.
+_KEY_ROWS, _KEY_FACTOR = 2**14, np.uint64(0x9E3779B97F4A7C15)
 #: Rows of a half and columns of features that are compared; values of a column that can be.
 _COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 256, 20
 #: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
@@ -362,18 +365,28 @@ def _is_better(moved: Mask, right: Mask, z: float) -> bool:
 
 def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
     """Return the class each label most likely stands for, by best assignment; −1 for none."""
-    seen, row = np.unique(labels, return_inverse=True)
-    classes, column = np.unique(guessed, return_inverse=True)
-    size = len(classes)
-    table = np.bincount(row * size + column, minlength=len(seen) * size).reshape(-1, size)
-    from scipy import optimize
-
-    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
+    seen, classes = (np.flatnonzero(np.bincount(of, minlength=k)) for of in (labels, guessed))
+    place, size = np.zeros((2, k), dtype=np.int64), len(classes)
+    place[0, seen], place[1, classes] = np.arange(len(seen)), np.arange(size)
+    cells = place[0, labels] * size + place[1, guessed]
+    table = np.bincount(cells, minlength=len(seen) * size).reshape(-1, size)
+    rows, columns = _assigned(table)
     some = table[rows, columns] > 0
     best = np.arange(k)
     best[classes[columns[some]]] = -1
     best[seen[rows[some]]] = classes[columns[some]]
     return best
+
+
+def _assigned(gains: Floats | Ints) -> tuple[Ints, Ints]:
+    """Return rows and columns of a table whose sum is the largest, at most one of each."""
+    columns = gains.argmax(axis=1)
+    if len(np.unique(columns)) == len(columns):  # each row has its own best
+        return np.arange(len(columns)), columns
+    from scipy import optimize  # it takes a second to load
+
+    rows, columns = optimize.linear_sum_assignment(gains, maximize=True)
+    return rows, columns
 
 
 def _rank_score(values: Floats, positive: Mask) -> float:
@@ -402,8 +415,8 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
     named = _same_names(dataset, halves, row_id)
-    common, is_clear = _in_both(_row_hash(dataset), halves, min)
-    near, is_near = _in_both(_row_hash(dataset, _ROUNDING), halves, max)
+    common, is_clear = _in_both(_row_keys(dataset), halves, min)
+    near, is_near = _in_both(_row_keys(dataset, _ROUNDING), halves, max)
     if named >= many:
         count, how = named, f"have the same '{row_id}'"
     elif common >= many and is_clear:
@@ -438,26 +451,34 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
 
 
 def _in_both(
-    keys: "pd.Series[Any]", halves: tuple[Ints, Ints], within: Callable[[float, float], float]
+    keys: NDArray[np.uint64], halves: tuple[Ints, Ints], within: Callable[[float, float], float]
 ) -> tuple[int, bool]:
     """Count keys that are in both halves, and say whether that is no coincidence."""
     # (Rows that are alike within a half may be alike across by coincidence.)
-    counts = [keys.iloc[half].value_counts() for half in halves]
-    one, two = (count.index[count == 1] for count in counts)
+    counts = [np.unique(keys[half], return_counts=True) for half in halves]
+    one, two = (values[count == 1] for values, count in counts)
     alike = within(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
-    common = len(one.intersection(two))
+    common = len(np.intersect1d(one, two, assume_unique=True))
     return common, common > 10 * alike * min(map(len, halves))
 
 
-def _row_hash(dataset: Dataset, unit: float = 0.0) -> "pd.Series[Any]":
+def _row_keys(dataset: Dataset, unit: float = 0.0) -> NDArray[np.uint64]:
     """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
     parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
     known = [part for part in parts if part is not None]
-    if unit:
-        widths = (unit * np.maximum(part.std(axis=0), SMALLEST) for part in known)
-        known = [np.round(part / width) for part, width in zip(known, widths, strict=True)]
-    hashes = [pd.util.hash_pandas_object(pd.DataFrame(part), index=False) for part in known]
-    return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
+    widths = [unit * np.maximum(part.std(axis=0), SMALLEST) if unit else None for part in known]
+    keys = np.zeros(len(dataset), dtype=np.uint64)
+    for first in range(0, len(keys), _KEY_ROWS):  # which stay in the processor's cache
+        rows = slice(first, first + _KEY_ROWS)
+        for part, width in zip(known, widths, strict=True):
+            values = part[rows].astype(np.float64)
+            values = values if width is None else np.round(values / width)
+            key = keys[rows]
+            for column in np.ascontiguousarray(values.T).view(np.uint64):
+                key ^= column
+                key *= _KEY_FACTOR
+                key ^= key >> np.uint64(32)
+    return keys
 
 
 def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
@@ -480,8 +501,6 @@ def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
 
 def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
     """Describe features that are in another order, or scaled otherwise, in one of the halves."""
-    from scipy import optimize
-
     every: Floats = np.asarray(dataset.features)
     last = every.shape[1] - 1
     # (Also of those from the last to the first column the same ones.)
@@ -496,16 +515,18 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
     noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
     own = _distances(one, two)
     differs = own >= max(_FAR, 2 * noise)
-    at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
-    cost = sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True))
-    mine, theirs = optimize.linear_sum_assignment(cost)
-    moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
     # (In real shifts a few of many columns may come to look like others.)
-    if moved.sum() >= max(2, 0.75 * differs.sum()):
-        return (
-            f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of "
-            "the calibration rows, not as their own. Save both with the columns in one order."
-        )
+    least = max(2, 0.75 * differs.sum())
+    if differs.sum() >= least:
+        at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
+        mine, theirs = _assigned(-sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True)))
+        moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
+        if moved.sum() >= least:
+            return (
+                f"{moved.sum():,} feature columns of the evaluation rows are distributed as others "
+                "of the calibration rows, not as their own. Save both with the columns in one "
+                "order."
+            )
     scaled = np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2)
     scaled &= own >= max(_FAR, noise)
     alike = _distances(*((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))) <= noise
