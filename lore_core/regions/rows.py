@@ -43,7 +43,11 @@ def worst_rows(
     if within is not None:
         candidates = candidates & within
     rows = np.flatnonzero(candidates)
-    order = np.argsort(-errors.absolute[rows], kind="stable")[:n_rows]
+    error = errors.absolute[rows]
+    if 0 < n_rows < len(rows):  # the others need no order
+        is_large = error >= np.partition(error, -n_rows)[-n_rows]
+        rows, error = rows[is_large], error[is_large]
+    order = np.argsort(-error, kind="stable")[:n_rows]
     return np.asarray(rows[order], dtype=np.int64)
 
 
