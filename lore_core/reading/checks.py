@@ -206,9 +206,7 @@ def _confidence(dataset: Dataset) -> str | None:
         if other.all():
             ordered = small.all()
         else:
-            from scipy import stats
-
-            pairs = stats.mannwhitneyu(stated[~other], stated[other]).statistic
+            pairs = _larger_pairs(stated, ~other)
             ordered = pairs >= _MIN_ORDERED_SHARE * other.sum() * (~other).sum()
         if not ordered:
             continue
@@ -389,14 +387,20 @@ def _assigned(gains: Floats | Ints) -> tuple[Ints, Ints]:
     return rows, columns
 
 
+def _larger_pairs(values: Floats, chosen: Mask) -> float:
+    """Count pairs of a chosen and another row whose first value is larger; equal ones half."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    rank, m = (np.cumsum(count) - (count - 1) / 2)[place], int(chosen.sum())
+    return float(rank[chosen].sum() - m * (m + 1) / 2)
+
+
 def _rank_score(values: Floats, positive: Mask) -> float:
     """Return the z-score of larger values in positive rows (rank-sum); 0 if too few."""
-    if min(positive.sum(), (~positive).sum()) < 5:
+    m, others = int(positive.sum()), int((~positive).sum())
+    if min(m, others) < 5:
         return 0.0
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(count) - (count - 1) / 2)[place]  # (of equal values their mean)
-    n, m = len(values), int(positive.sum())
-    return float((rank[positive].sum() - m * (n + 1) / 2) / np.sqrt(m * (n - m) * (n + 1) / 12))
+    noise = np.sqrt(m * others * (m + others + 1) / 12)
+    return float((_larger_pairs(values, positive) - m * others / 2) / noise)
 
 
 def _scale(dataset: Dataset) -> str | None:
