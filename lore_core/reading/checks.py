@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -42,8 +43,8 @@ _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 _MIN_ROWS = 20
 #: Share of a column's spread to which nearly equal rows are rounded.
 _ROUNDING = 0.03
-#: Rows whose keys are made at once, and an odd number that mixes bits: 2^64 by the golden ratio.
-_KEY_ROWS, _KEY_FACTOR = 2**14, np.uint64(0x9E3779B97F4A7C15)
+#: An odd number that mixes bits: 2^64 by the golden ratio.
+_KEY_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 #: Rows of a half and columns of features that are compared; values of a column that can be.
 _COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 256, 20
 #: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
@@ -470,19 +471,14 @@ def _in_both(
 def _row_keys(dataset: Dataset, unit: float = 0.0) -> NDArray[np.uint64]:
     """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
     parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
-    known = [part for part in parts if part is not None]
-    widths = [unit * np.maximum(part.std(axis=0), SMALLEST) if unit else None for part in known]
     keys = np.zeros(len(dataset), dtype=np.uint64)
-    for first in range(0, len(keys), _KEY_ROWS):  # which stay in the processor's cache
-        rows = slice(first, first + _KEY_ROWS)
-        for part, width in zip(known, widths, strict=True):
-            values = part[rows].astype(np.float64)
-            values = values if width is None else np.round(values / width)
-            key = keys[rows]
-            for column in np.ascontiguousarray(values.T).view(np.uint64):
-                key ^= column
-                key *= _KEY_FACTOR
-                key ^= key >> np.uint64(32)
+    tables = (part.T.astype(np.float64, order="C") for part in parts if part is not None)
+    for column in chain.from_iterable(tables):
+        if unit:
+            np.round(column / (unit * max(float(column.std()), SMALLEST)), out=column)
+        keys ^= column.view(np.uint64)
+        keys *= _KEY_FACTOR
+        keys ^= keys >> np.uint64(32)
     return keys
 
 
@@ -519,21 +515,19 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
     one, two = one[:, vary], two[:, vary]
     noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
     own = _distances(one, two)
-    differs = own >= max(_FAR, 2 * noise)
+    differs, far = (own >= max(_FAR, times * noise) for times in (2, 1))
+    if not far.any():
+        return None
+    at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
+    mine, theirs = _assigned(-sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True)))
+    moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
     # (In real shifts a few of many columns may come to look like others.)
-    least = max(2, 0.75 * differs.sum())
-    if differs.sum() >= least:
-        at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
-        mine, theirs = _assigned(-sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True)))
-        moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
-        if moved.sum() >= least:
-            return (
-                f"{moved.sum():,} feature columns of the evaluation rows are distributed as others "
-                "of the calibration rows, not as their own. Save both with the columns in one "
-                "order."
-            )
-    scaled = np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2)
-    scaled &= own >= max(_FAR, noise)
+    if moved.sum() >= max(2, 0.75 * differs.sum()):
+        return (
+            f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of "
+            "the calibration rows, not as their own. Save both with the columns in one order."
+        )
+    scaled = far & (np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2))
     alike = _distances(*((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))) <= noise
     if alike.mean() >= 0.9 and (alike & scaled).mean() > 0.5:
         return (

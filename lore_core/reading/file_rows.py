@@ -70,10 +70,8 @@ class FileRows:
     @property
     def role(self) -> str:
         """What its rows are for, if all for the same."""
-        split = self.split
-        if split is None or not len(split) or (split != split[0]).any():
-            return ""
-        return f"{split[0]} rows"
+        split: NDArray[Any] = np.empty(0) if self.split is None else self.split
+        return f"{split[0]} rows" if split.size and (split == split[0]).all() else ""
 
     @property
     def n_classes(self) -> int | None:

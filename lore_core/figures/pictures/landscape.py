@@ -303,6 +303,7 @@ def _extent(
     """Return ends of the axes round the bulk of the rows, and the longer side."""
     ends = [_TAIL, 1 - _TAIL]
     if counts is None:
+        # (Along rows of two numbers, numpy is slow.)
         low, high = np.transpose([np.quantile(z, ends) for z in coordinates.T])
     else:
         rank = np.array(ends) * counts.sum()
@@ -311,7 +312,6 @@ def _extent(
             [z[order][np.searchsorted(np.cumsum(counts[order]), rank)] for z, order in orders]
         )
     reach = _REACH * (high - low)
-    # (Along rows of two numbers, numpy is slow.)
     low = np.maximum([z.min() for z in coordinates.T], low - reach)
     high = np.minimum([z.max() for z in coordinates.T], high + reach)
     widest = float((high - low).max() or 1.0)
