@@ -364,11 +364,10 @@ def _is_better(moved: Mask, right: Mask, z: float) -> bool:
 
 def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
     """Return the class each label most likely stands for, by best assignment; −1 for none."""
-    seen, classes = (np.flatnonzero(np.bincount(of, minlength=k)) for of in (labels, guessed))
-    place, size = np.zeros((2, k), dtype=np.int64), len(classes)
-    place[0, seen], place[1, classes] = np.arange(len(seen)), np.arange(size)
-    cells = place[0, labels] * size + place[1, guessed]
-    table = np.bincount(cells, minlength=len(seen) * size).reshape(-1, size)
+    seen, row = np.unique(labels, return_inverse=True)
+    classes, column = np.unique(guessed, return_inverse=True)
+    size = len(classes)
+    table = np.bincount(row * size + column, minlength=len(seen) * size).reshape(-1, size)
     rows, columns = _assigned(table)
     some = table[rows, columns] > 0
     best = np.arange(k)
@@ -390,9 +389,8 @@ def _assigned(gains: Floats | Ints) -> tuple[Ints, Ints]:
 
 def _larger_pairs(values: Floats, chosen: Mask) -> float:
     """Count pairs of a chosen and another row whose first value is larger; equal ones half."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    rank, m = (np.cumsum(count) - (count - 1) / 2)[place], int(chosen.sum())
-    return float(rank[chosen].sum() - m * (m + 1) / 2)
+    m = int(chosen.sum())
+    return float(pd.Series(values).rank()[chosen].sum() - m * (m + 1) / 2)
 
 
 def _rank_score(values: Floats, positive: Mask) -> float:
@@ -400,8 +398,8 @@ def _rank_score(values: Floats, positive: Mask) -> float:
     m, others = int(positive.sum()), int((~positive).sum())
     if min(m, others) < 5:
         return 0.0
-    noise = np.sqrt(m * others * (m + others + 1) / 12)
-    return float((_larger_pairs(values, positive) - m * others / 2) / noise)
+    excess = _larger_pairs(values, positive) - m * others / 2
+    return float(excess / np.sqrt(m * others * (m + others + 1) / 12))
 
 
 def _scale(dataset: Dataset) -> str | None:

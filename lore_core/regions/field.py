@@ -77,25 +77,8 @@ class Grid:
     rows: Mask  #: (n,); the chosen rows
     x: Floats
     y: Floats
+    near: Mask
     extent: float
-    reach: float  #: How far from a row nodes are near
-    node: Ints  #: (n,); number of the node nearest to each point, along x first
-
-    @cached_property
-    def near(self) -> Mask:
-        """Which nodes are near a row, shape (r, r)."""
-        return self.near_to(self.rows, self.reach)
-
-    def near_to(self, rows: Mask, reach: float) -> Mask:
-        """Which nodes are near some of the points, shape (r, r)."""
-        empty = np.ones((len(self.y), len(self.x)), dtype=bool)
-        empty.reshape(-1)[take_rows(self.node, rows)] = False
-        # Distance on the map to the nearest row; the axes may have unlike steps.
-        from scipy import ndimage  # only maps need it
-
-        steps = self.y[1] - self.y[0], self.x[1] - self.x[0]
-        distance = ndimage.distance_transform_edt(empty, sampling=steps)
-        return np.asarray(distance <= max(min(reach, REACH * self.extent), 1.5 * max(steps)))
 
     @property
     def nodes(self) -> Floats:
@@ -113,12 +96,11 @@ class Grid:
         columns, sums = [*(values * weights), weights], np.zeros((len(values) + 1, *shape))
         across = list(_both_sides(self.x, points[:, 0], h))
         for row, from_row, up in _both_sides(self.y, points[:, 1], h):
-            in_rows = np.zeros_like(sums)
             for column, from_column, along in across:
                 node, k = row * len(self.x) + column, from_row * from_column
-                at_node = [np.bincount(node, k * part, self.near.size) for part in columns]
-                in_rows += np.reshape(at_node, sums.shape) @ along.T
-            sums += up @ in_rows
+                for total, part in zip(sums, columns, strict=True):
+                    at_node = np.bincount(node, k * part, total.size).reshape(shape)
+                    np.add(total, up @ at_node @ along.T, out=total)
         near = sums[:, self.near]
         return np.asarray(near[:-1] / near[-1])
 
@@ -142,8 +124,14 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) 
     x = np.linspace(left - pad, right + pad, resolution)
     y = np.linspace(bottom - pad, top + pad, resolution)
     reach = 2 * SMOOTHING * extent if reach is None else reach  # where averages know them
-    row, column = _nearest_nodes(x, y, z)
-    return Grid(z, rows, x, y, extent, reach, row * resolution + column)
+    empty = np.ones((resolution, resolution), dtype=bool)
+    empty[_nearest_nodes(x, y, take_rows(z, rows))] = False
+    # Distance on the map to the nearest row; the axes may have unlike steps.
+    from scipy import ndimage  # only maps need it
+
+    distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
+    near = distance <= max(min(reach, REACH * extent), 1.5 * max(x[1] - x[0], y[1] - y[0]))
+    return Grid(z, rows, x, y, near, extent)
 
 
 def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
@@ -191,7 +179,7 @@ def field_at_nodes(
         raster(effective_size),
         float(1.0 - known.mean()) if known.size else 0.0,
         exact,
-        grid.near_to(every, np.inf),
+        grid_of(grid.points, every, len(grid.x), np.inf).near,
         outside,
         bounds,
     )
@@ -276,7 +264,7 @@ def smoothed_field(
         grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
-    hidden = grid.near & ~grid.near_to(good, grid.reach)
+    hidden = grid.near & ~grid_of(z, good, resolution).near
     unknown = (support < min_effective_size) | hidden[grid.near]
     return replace(
         field, signed=np.where(hidden, np.nan, field.signed), masked_share=float(unknown.mean())
