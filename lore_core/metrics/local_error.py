@@ -161,8 +161,7 @@ def local_errors(
         target_groups=index,
         progress=kernel_progress(progress),
     )
-    size = means.effective_size
-    return LocalErrors(means.mean, means.mass, size, index, bins, float(gamma), w)
+    return LocalErrors(means.mean, means.mass, means.effective_size, index, bins, float(gamma), w)
 
 
 def local_calibration_error(

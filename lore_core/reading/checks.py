@@ -3,12 +3,10 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import confidence_bins
@@ -43,8 +41,6 @@ _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 _MIN_ROWS = 20
 #: Share of a column's spread to which nearly equal rows are rounded.
 _ROUNDING = 0.03
-#: An odd number that mixes bits: 2^64 by the golden ratio.
-_KEY_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 #: Rows of a half and columns of features that are compared; values of a column that can be.
 _COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 256, 20
 #: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
@@ -389,8 +385,8 @@ def _assigned(gains: Floats | Ints) -> tuple[Ints, Ints]:
 
 def _larger_pairs(values: Floats, chosen: Mask) -> float:
     """Count pairs of a chosen and another row whose first value is larger; equal ones half."""
-    m = int(chosen.sum())
-    return float(pd.Series(values).rank()[chosen].sum() - m * (m + 1) / 2)
+    rank = pd.Series(values).rank()[chosen]
+    return float(rank.sum() - len(rank) * (len(rank) + 1) / 2)
 
 
 def _rank_score(values: Floats, positive: Mask) -> float:
@@ -455,7 +451,7 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
 
 
 def _in_both(
-    keys: NDArray[np.uint64], halves: tuple[Ints, Ints], within: Callable[[float, float], float]
+    keys: Ints, halves: tuple[Ints, Ints], within: Callable[[float, float], float]
 ) -> tuple[int, bool]:
     """Count keys that are in both halves, and say whether that is no coincidence."""
     # (Rows that are alike within a half may be alike across by coincidence.)
@@ -466,18 +462,17 @@ def _in_both(
     return common, common > 10 * alike * min(map(len, halves))
 
 
-def _row_keys(dataset: Dataset, unit: float = 0.0) -> NDArray[np.uint64]:
+def _row_keys(dataset: Dataset, unit: float = 0.0) -> Ints:
     """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
-    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
     keys = np.zeros(len(dataset), dtype=np.uint64)
-    tables = (part.T.astype(np.float64, order="C") for part in parts if part is not None)
-    for column in chain.from_iterable(tables):
-        if unit:
-            np.round(column / (unit * max(float(column.std()), SMALLEST)), out=column)
-        keys ^= column.view(np.uint64)
-        keys *= _KEY_FACTOR
-        keys ^= keys >> np.uint64(32)
-    return keys
+    for part in (dataset.probabilities, dataset.labels[:, None], dataset.features):
+        for column in () if part is None else part.T.astype(np.float64, order="C"):
+            if unit:
+                np.round(column / (unit * max(float(column.std()), SMALLEST)), out=column)
+            keys ^= column.view(np.uint64)
+            keys *= np.uint64(0x9E3779B97F4A7C15)  # odd; mixes bits
+            keys ^= keys >> np.uint64(32)
+    return keys.view(np.int64)
 
 
 def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:

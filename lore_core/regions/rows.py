@@ -97,10 +97,8 @@ def row_table(
         table["signed_error"] = errors.signed[rows]
         table["lce"] = errors.absolute[rows]
         table["n_eff"] = errors.effective_size[rows]
-    known = pd.concat(
-        [frame for frame in (part.groups, part.metadata) if frame is not None] or [pd.DataFrame()],
-        axis=1,
-    )
+    frames = [frame for frame in (part.groups, part.metadata) if frame is not None]
+    known = pd.concat(frames or [pd.DataFrame()], axis=1)
     known = known.loc[:, ~known.columns.duplicated() & ~known.columns.isin(table.columns)]
     return pd.concat([table, known.iloc[:, :extra]], axis=1)
 

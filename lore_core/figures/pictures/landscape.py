@@ -303,7 +303,6 @@ def _extent(
     """Return ends of the axes round the bulk of the rows, and the longer side."""
     ends = [_TAIL, 1 - _TAIL]
     if counts is None:
-        # (Along rows of two numbers, numpy is slow.)
         low, high = np.transpose([np.quantile(z, ends) for z in coordinates.T])
     else:
         rank = np.array(ends) * counts.sum()
