@@ -13,7 +13,7 @@ from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
 #: What those have loaded that read files, and all of the dashboard.
-READING = ("lore_core.reading.loading", "scipy.optimize", "scipy.stats")
+READING = ("lore_core.reading.loading",)
 DASHBOARD = (*READING, "sklearn.ensemble", "numba", "lore_core.dashboard.background_tasks")
 #: Held while a process is started or waited for: with two threads one would miss its end.
 _LOCK = threading.Lock()

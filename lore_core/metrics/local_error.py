@@ -39,7 +39,6 @@ class LocalErrors(Shown):
 
     #: (n,); SLCE in [−1, 1]; positive = overconfident.
     signed: Floats = field(repr=False)
-    accuracy: Floats = field(repr=False)  #: (n,); kernel mean of the outcome
     mass: Floats = field(repr=False)  #: (n,); kernel mass Σk, of weighted rows Σwk
     #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth; of wk with weights.
     effective_size: Floats = field(repr=False)
@@ -51,14 +50,9 @@ class LocalErrors(Shown):
 
     def map_arrays(self, map_array: MapArray) -> LocalErrors:
         """Return the same errors, whose arrays ``map_array`` has moved; weights stay."""
-        names = ("signed", "accuracy", "mass", "effective_size", "bin_index")
+        names = ("signed", "mass", "effective_size", "bin_index")
         moved: dict[str, Any] = {name: map_array(getattr(self, name)) for name in names}
         return dataclasses.replace(self, **moved)
-
-    @property
-    def confidence(self) -> Floats:
-        """Kernel mean of the confidence, shape (n,): ``signed`` more than ``accuracy``."""
-        return self.signed + self.accuracy
 
     @property
     def absolute(self) -> Floats:
@@ -161,15 +155,13 @@ def local_errors(
     means = laplacian_means(
         z,
         None,
-        np.column_stack([c - a, a]),
+        c - a,
         w,
         bandwidth=scaled_bandwidth(gamma, z.shape[1]),
         target_groups=index,
         progress=kernel_progress(progress),
     )
-    signed, accuracy = means.mean.T
-    size = means.effective_size
-    return LocalErrors(signed, accuracy, means.mass, size, index, bins, float(gamma), w)
+    return LocalErrors(means.mean, means.mass, means.effective_size, index, bins, float(gamma), w)
 
 
 def local_calibration_error(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -203,9 +203,7 @@ def _confidence(dataset: Dataset) -> str | None:
         if other.all():
             ordered = small.all()
         else:
-            from scipy import stats
-
-            pairs = stats.mannwhitneyu(stated[~other], stated[other]).statistic
+            pairs = _larger_pairs(stated, ~other)
             ordered = pairs >= _MIN_ORDERED_SHARE * other.sum() * (~other).sum()
         if not ordered:
             continue
@@ -366,9 +364,7 @@ def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
     classes, column = np.unique(guessed, return_inverse=True)
     size = len(classes)
     table = np.bincount(row * size + column, minlength=len(seen) * size).reshape(-1, size)
-    from scipy import optimize
-
-    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
+    rows, columns = _assigned(table)
     some = table[rows, columns] > 0
     best = np.arange(k)
     best[classes[columns[some]]] = -1
@@ -376,13 +372,30 @@ def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
     return best
 
 
+def _assigned(gains: Floats | Ints) -> tuple[Ints, Ints]:
+    """Return rows and columns of a table whose sum is the largest, at most one of each."""
+    columns = gains.argmax(axis=1)
+    if len(np.unique(columns)) == len(columns):  # each row has its own best
+        return np.arange(len(columns)), columns
+    from scipy import optimize  # it takes a second to load
+
+    rows, columns = optimize.linear_sum_assignment(gains, maximize=True)
+    return rows, columns
+
+
+def _larger_pairs(values: Floats, chosen: Mask) -> float:
+    """Count pairs of a chosen and another row whose first value is larger; equal ones half."""
+    rank = pd.Series(values).rank()[chosen]
+    return float(rank.sum() - len(rank) * (len(rank) + 1) / 2)
+
+
 def _rank_score(values: Floats, positive: Mask) -> float:
     """Return the z-score of larger values in positive rows (rank-sum); 0 if too few."""
-    if min(positive.sum(), (~positive).sum()) < 5:
+    m, others = int(positive.sum()), int((~positive).sum())
+    if min(m, others) < 5:
         return 0.0
-    from scipy import stats
-
-    return float(stats.ranksums(values[positive], values[~positive]).statistic)
+    excess = _larger_pairs(values, positive) - m * others / 2
+    return float(excess / np.sqrt(m * others * (m + others + 1) / 12))
 
 
 def _scale(dataset: Dataset) -> str | None:
@@ -402,8 +415,8 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
     named = _same_names(dataset, halves, row_id)
-    common, is_clear = _in_both(_row_hash(dataset), halves, min)
-    near, is_near = _in_both(_row_hash(dataset, _ROUNDING), halves, max)
+    common, is_clear = _in_both(_row_keys(dataset), halves, min)
+    near, is_near = _in_both(_row_keys(dataset, _ROUNDING), halves, max)
     if named >= many:
         count, how = named, f"have the same '{row_id}'"
     elif common >= many and is_clear:
@@ -438,26 +451,28 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
 
 
 def _in_both(
-    keys: "pd.Series[Any]", halves: tuple[Ints, Ints], within: Callable[[float, float], float]
+    keys: Ints, halves: tuple[Ints, Ints], within: Callable[[float, float], float]
 ) -> tuple[int, bool]:
     """Count keys that are in both halves, and say whether that is no coincidence."""
     # (Rows that are alike within a half may be alike across by coincidence.)
-    counts = [keys.iloc[half].value_counts() for half in halves]
-    one, two = (count.index[count == 1] for count in counts)
+    counts = [np.unique(keys[half], return_counts=True) for half in halves]
+    one, two = (values[count == 1] for values, count in counts)
     alike = within(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
-    common = len(one.intersection(two))
+    common = len(np.intersect1d(one, two, assume_unique=True))
     return common, common > 10 * alike * min(map(len, halves))
 
 
-def _row_hash(dataset: Dataset, unit: float = 0.0) -> "pd.Series[Any]":
+def _row_keys(dataset: Dataset, unit: float = 0.0) -> Ints:
     """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
-    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
-    known = [part for part in parts if part is not None]
-    if unit:
-        widths = (unit * np.maximum(part.std(axis=0), SMALLEST) for part in known)
-        known = [np.round(part / width) for part, width in zip(known, widths, strict=True)]
-    hashes = [pd.util.hash_pandas_object(pd.DataFrame(part), index=False) for part in known]
-    return pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
+    keys = np.zeros(len(dataset), dtype=np.uint64)
+    for part in (dataset.probabilities, dataset.labels[:, None], dataset.features):
+        for column in () if part is None else part.T.astype(np.float64, order="C"):
+            if unit:
+                np.round(column / (unit * max(float(column.std()), SMALLEST)), out=column)
+            keys ^= column.view(np.uint64)
+            keys *= np.uint64(0x9E3779B97F4A7C15)  # odd; mixes bits
+            keys ^= keys >> np.uint64(32)
+    return keys.view(np.int64)
 
 
 def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
@@ -480,8 +495,6 @@ def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
 
 def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | None:
     """Describe features that are in another order, or scaled otherwise, in one of the halves."""
-    from scipy import optimize
-
     every: Floats = np.asarray(dataset.features)
     last = every.shape[1] - 1
     # (Also of those from the last to the first column the same ones.)
@@ -495,10 +508,11 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
     one, two = one[:, vary], two[:, vary]
     noise = _NOISE * np.sqrt(1 / len(one) + 1 / len(two))
     own = _distances(one, two)
-    differs = own >= max(_FAR, 2 * noise)
+    differs, far = (own >= max(_FAR, times * noise) for times in (2, 1))
+    if not far.any():
+        return None
     at = [np.quantile(x, _QUANTILES, axis=0) for x in (one, two)]
-    cost = sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True))
-    mine, theirs = optimize.linear_sum_assignment(cost)
+    mine, theirs = _assigned(-sum(np.abs(a[:, None] - b) for a, b in zip(*at, strict=True)))
     moved = (mine != theirs) & differs & (_distances(one[:, mine], two[:, theirs]) <= noise)
     # (In real shifts a few of many columns may come to look like others.)
     if moved.sum() >= max(2, 0.75 * differs.sum()):
@@ -506,8 +520,7 @@ def _features_of_halves(dataset: Dataset, halves: tuple[Ints, Ints]) -> str | No
             f"{moved.sum():,} feature columns of the evaluation rows are distributed as others of "
             "the calibration rows, not as their own. Save both with the columns in one order."
         )
-    scaled = np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2)
-    scaled &= own >= max(_FAR, noise)
+    scaled = far & (np.abs(np.log(one.std(axis=0) / two.std(axis=0))) > np.log(2))
     alike = _distances(*((x - x.mean(axis=0)) / x.std(axis=0) for x in (one, two))) <= noise
     if alike.mean() >= 0.9 and (alike & scaled).mean() > 0.5:
         return (

@@ -70,8 +70,8 @@ class FileRows:
     @property
     def role(self) -> str:
         """What its rows are for, if all for the same."""
-        splits = set() if self.split is None else set(self.split)
-        return f"{splits.pop()} rows" if len(splits) == 1 else ""
+        split: NDArray[Any] = np.empty(0) if self.split is None else self.split
+        return f"{split[0]} rows" if split.size and (split == split[0]).all() else ""
 
     @property
     def n_classes(self) -> int | None:
@@ -230,12 +230,12 @@ def splits_in(columns: Columns, mapping: ColumnMapping) -> NDArray[np.str_] | No
     """Return each row's split, ``"train"`` of training rows; None if none is mapped."""
     if not mapping.split:
         return None
-    codes, values = pd.factorize(columns.series(mapping.split).astype(object))
+    codes, values = pd.factorize(columns.series(mapping.split))
     words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
-    known = np.array([*words, ""])  # "" is for missing values, code −1
+    known = np.array([*words, ""], dtype="<U11")  # "" is for missing values, code −1
     rule = "hold calibration or evaluation (or cal, val, dev, test, train)"
-    columns.check(mapping.split, known[codes] == "", rule, "Correct it, or map no split.")
-    return known[codes].astype("<U11")
+    columns.check(mapping.split, (known == "")[codes], rule, "Correct it, or map no split.")
+    return known[codes]
 
 
 def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -> Floats:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import math
 import multiprocessing
 import os
@@ -153,11 +154,11 @@ def _answer_of(
         deadline = threading.Timer(most, child.kill)
         deadline.start()
         try:
-            content = bytearray()
+            content = io.BytesIO()
             with open(receiver.fileno(), "rb", closefd=False) as stream:
-                while len(content) <= limits.memory and (piece := stream.read(_PIECE_BYTES)):
-                    content += piece
-            if len(content) <= limits.memory:
+                while content.tell() <= limits.memory and (piece := stream.read(_PIECE_BYTES)):
+                    content.write(piece)
+            if content.tell() <= limits.memory:
                 return _ANSWER.unpack(content)
         except InputError:
             pass  # ended early, or answers more than it may

@@ -39,10 +39,8 @@ class Scene:
     @cached_property
     def rows(self) -> Mask:
         """Mask of the rows in the bin, shape (n,)."""
-        index = self.errors.bin_index
-        return (
-            np.ones(len(index), dtype=bool) if self.bin_index is None else index == self.bin_index
-        )
+        every, index = self.bin_index is None, self.errors.bin_index
+        return np.ones(len(index), dtype=bool) if every else index == self.bin_index
 
     @property
     def n_rows(self) -> int:
@@ -140,8 +138,7 @@ class PreviewRows:
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
         if self.on.n_components == 2:
             return self.field(view, errors, self.bin_index), quantiles
-        known = errors.effective_size >= self.min_effective_size
-        return np.where(known, errors.signed, np.nan), quantiles
+        return np.where(errors.supported(self.min_effective_size), errors.signed, np.nan), quantiles
 
     def field(self, view: View, errors: LocalErrors, bin_index: int | None) -> Field:
         """Compute the error over a flat map; ``view``: at the γ of the errors."""
@@ -160,9 +157,8 @@ def preview_rows(
     # The outermost rows cover what the exact field covers.
     rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
     chosen = np.flatnonzero(view.dataset.in_split(EVALUATION))[rows]
-    kernel, drawn_on = (
-        replace(item, coordinates=item.coordinates[chosen]) for item in (view.embedding, on)
-    )
+    maps = view.embedding, on
+    kernel, drawn_on = (replace(one, coordinates=one.coordinates[chosen]) for one in maps)
     sample = view.with_(
         dataset=view.evaluation.predictions_only().rows(rows), maps={view.map_name: kernel}
     )

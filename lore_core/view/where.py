@@ -240,9 +240,8 @@ def along_of(view: View, name: str, n_parts: int) -> tuple[pd.DataFrame, pd.Data
     coded = attributes.attribute(view.evaluation, name, n_parts=n_parts)
     curve = None
     if coded.numeric:
-        values = next(
-            values for known, _, values in attributes.columns(view.evaluation) if known == name
-        )
+        columns = attributes.columns(view.evaluation)
+        values = next(values for known, _, values in columns if known == name)
         if pd.api.types.is_numeric_dtype(values):
             curve = smooth_gap(**view.scored_by_unit, values=values.to_numpy(np.float64))
     table = gap_along(**view.scored_by_unit, values=coded)
@@ -252,7 +251,6 @@ def along_of(view: View, name: str, n_parts: int) -> tuple[pd.DataFrame, pd.Data
 
 def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:
     """Gaps on the combinations of two columns."""
-    one, two = (
-        attributes.attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up)
-    )
+    rows = view.evaluation
+    one, two = (attributes.attribute(rows, name, n_parts=n_parts) for name in (across, up))
     return gap_grid(**view.scored_by_unit, values_x=one, values_y=two, min_rows=min_rows)

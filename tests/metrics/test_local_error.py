@@ -22,8 +22,7 @@ def test_three_rows_by_hand():
     errors = lore.local_errors(c, a, z, gamma=1.0)
     assert errors.mass[0] == pytest.approx(1 + e1 + e3)
     assert errors.effective_size[0] == pytest.approx((1 + e1 + e3) ** 2 / (1 + e1**2 + e3**2))
-    np.testing.assert_allclose(errors.confidence, 0.95, rtol=1e-14)
-    np.testing.assert_allclose(errors.accuracy, 0.95 - np.array(expected), rtol=1e-14)
+    np.testing.assert_allclose(errors.signed, expected, rtol=1e-14)
     # Each is as good as 1.5 to 2 rows; the last, far from the others, of the fewest.
     assert errors.effective_size.argmin() == 2
     assert list(errors.supported(errors.effective_size[:2].min())) == [True, True, False]

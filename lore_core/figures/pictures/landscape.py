@@ -303,7 +303,7 @@ def _extent(
     """Return ends of the axes round the bulk of the rows, and the longer side."""
     ends = [_TAIL, 1 - _TAIL]
     if counts is None:
-        low, high = np.quantile(coordinates, ends, axis=0)
+        low, high = np.transpose([np.quantile(z, ends) for z in coordinates.T])
     else:
         rank = np.array(ends) * counts.sum()
         orders = [(z, np.argsort(z)) for z in coordinates.T]
@@ -311,8 +311,8 @@ def _extent(
             [z[order][np.searchsorted(np.cumsum(counts[order]), rank)] for z, order in orders]
         )
     reach = _REACH * (high - low)
-    low = np.maximum(coordinates.min(axis=0), low - reach)
-    high = np.minimum(coordinates.max(axis=0), high + reach)
+    low = np.maximum([z.min() for z in coordinates.T], low - reach)
+    high = np.minimum([z.max() for z in coordinates.T], high + reach)
     widest = float((high - low).max() or 1.0)
     pad = _PAD * widest
     return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest

@@ -352,10 +352,10 @@ def mean_gap_p(
 def _simulated_errors(c: Floats, index: Ints, random_state: int) -> Floats:
     """Calibration errors of models whose confidences are right, shape (_N_SIMULATED,)."""
     rng = np.random.default_rng(random_state)
-    cell = np.minimum((c * _GRID).astype(np.int64), _GRID - 1)
-    key, place = np.unique(index * _GRID + cell, return_inverse=True)
-    count = np.bincount(place)
-    confidence_sum = np.bincount(place, weights=c)
+    cell = index * _GRID + np.minimum((c * _GRID).astype(np.int64), _GRID - 1)
+    count, confidence_sum = np.bincount(cell), np.bincount(cell, weights=c)
+    key = np.flatnonzero(count)
+    count, confidence_sum = count[key], confidence_sum[key]
     right = rng.binomial(count, confidence_sum / count, size=(_N_SIMULATED, len(key)))
     starts = np.flatnonzero(np.diff(key // _GRID, prepend=-1))
     gap = np.add.reduceat(confidence_sum - right, starts, axis=1)
