@@ -159,7 +159,8 @@ class DirichletCalibration(AffineSoftmax):
     2,000,000/K rows at most. For two classes this is beta calibration without its constraints.
 
     The diagonal is free, as published: a class without calibration rows becomes all but impossible.
-    Many classes, the most probable class and weights: as MatrixScaling.
+    More than 64 classes: as MatrixScaling. The most probable class can change. A row of weight 2 is
+    not two rows, see VectorScaling.
 
     References
     ----------
