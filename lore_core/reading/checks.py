@@ -464,15 +464,14 @@ def _in_both(
 
 def _row_keys(dataset: Dataset, unit: float = 0.0) -> Ints:
     """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
-    keys = np.zeros(len(dataset), dtype=np.uint64)
-    for part in (dataset.probabilities, dataset.labels[:, None], dataset.features):
-        for column in () if part is None else part.T.astype(np.float64, order="C"):
-            if unit:
-                np.round(column / (unit * max(float(column.std()), SMALLEST)), out=column)
-            keys ^= column.view(np.uint64)
-            keys *= np.uint64(0x9E3779B97F4A7C15)  # odd; mixes bits
-            keys ^= keys >> np.uint64(32)
-    return keys.view(np.int64)
+    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
+    known = [part for part in parts if part is not None]
+    if unit:
+        widths = (unit * np.maximum(part.std(axis=0), SMALLEST) for part in known)
+        known = [np.round(part / width) for part, width in zip(known, widths, strict=True)]
+    hashes = [pd.util.hash_pandas_object(pd.DataFrame(part), index=False) for part in known]
+    keys = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
+    return keys.to_numpy().view(np.int64)
 
 
 def _compare_losses(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:

@@ -84,8 +84,8 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     recalibrator is to be given these probabilities.
 
     ``predict`` gives the class that is most probable *after* recalibration, which can differ from
-    the class that the recalibrator keeps as predicted. A row of weight 2 is not two rows: copies of
-    a row would predict each other.
+    the class that the recalibrator keeps as predicted. With the default recalibrator a row of
+    weight 2 is not two rows: copies of a row would predict each other.
 
     Examples
     --------

@@ -266,9 +266,10 @@ class SmoothLoRe(Recalibrator):
             part = tuning.part_of(bins, changed.confidence, rows.predicted)
             known_part = parted["bin_index"]
             grid = sorted({member["gamma"] for member in chosen})
-            d, known = on_map["points"].shape[1], np.arange(len(outcome))
-            if d > 3 and len(known) > _MOST_BEYOND_3D:
-                known = np.random.default_rng(0).choice(known, _MOST_BEYOND_3D, replace=False)
+            n, d = on_map["points"].shape
+            known: Ints | slice = slice(None)
+            if d > 3 and n > _MOST_BEYOND_3D:
+                known = np.random.default_rng(0).choice(n, _MOST_BEYOND_3D, replace=False)
             accuracy = tuning.accuracy_of_parts(part, known_part, outcome, starts[:, 0], counts)
             # Only what these members read is summed.
             used = sorted({member["base"] or 0 for member in chosen})

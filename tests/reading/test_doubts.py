@@ -63,6 +63,10 @@ REFUSED = {
         three([10**16 + k for k in (1, 2, 3)], 10**16 + 1 + Y3), "numbers of 15 digits or fewer",
     ),
     "halves that overlap": (halves(PLAIN[:150], PLAIN[100:]), "50 calibration rows.*equal"),
+    "copies on either side of 0": (
+        halves(*(PLAIN.assign(f_0=F[:, 0].clip(0) + tiny) for tiny in (1e-9, -1e-9))),
+        "200 calibration rows.*nearly equal",
+    ),
     "copies across a split": (
         pd.concat([two(), two()[:40].assign(split="evaluation")]), "40 calibration rows.*equal",
     ),
