@@ -120,6 +120,8 @@ async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
     preload(DASHBOARD)
     threading.Thread(target=prepare_first_page, daemon=True).start()
+    if arguments().data:  # before the first page asks
+        threading.Thread(target=session.read_ahead, args=(arguments().data,), daemon=True).start()
     POOL.start()
     run_when_idle("warm", warm_pages)
     if is_bare:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import confidence_bins
@@ -41,6 +42,8 @@ _MIN_COPIES, _MIN_COPY_SHARE = 5, 0.01
 _MIN_ROWS = 20
 #: Share of a column's spread to which nearly equal rows are rounded.
 _ROUNDING = 0.03
+#: Columns in which rows are compared first.
+_FEW_COLUMNS = 6
 #: Rows of a half and columns of features that are compared; values of a column that can be.
 _COMPARED, _MAX_COMPARED, _MIN_VALUES = 2000, 256, 20
 #: Distance of distributions that differ, and factor of noise below which they do not (1 in 100).
@@ -415,8 +418,8 @@ def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
     smaller = min(len(half) for half in halves)
     many = max(_MIN_COPIES, _MIN_COPY_SHARE * smaller)
     named = _same_names(dataset, halves, row_id)
-    common, is_clear = _in_both(_row_keys(dataset), halves, min)
-    near, is_near = _in_both(_row_keys(dataset, _ROUNDING), halves, max)
+    common, is_clear = _in_both(dataset, halves, many, min)
+    near, is_near = _in_both(dataset, halves, many, max, _ROUNDING)
     if named >= many:
         count, how = named, f"have the same '{row_id}'"
     elif common >= many and is_clear:
@@ -451,23 +454,40 @@ def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int
 
 
 def _in_both(
-    keys: Ints, halves: tuple[Ints, Ints], within: Callable[[float, float], float]
+    dataset: Dataset,
+    halves: tuple[Ints, Ints],
+    many: float,
+    within: Callable[[float, float], float],
+    unit: float = 0.0,
 ) -> tuple[int, bool]:
-    """Count keys that are in both halves, and say whether that is no coincidence."""
+    """Count rows that are in both halves, and say whether that is many and no coincidence.
+
+    Equal are those that are equal when rounded to ``unit`` of their spread.
+    """
+    parts = [dataset.features, dataset.probabilities, dataset.labels[:, None]]
+    known = [part for part in parts if part is not None]
+    # Most rows differ in a few columns from all of the other half: no more is looked at.
+    few = _row_keys([known[0][:, :_FEW_COLUMNS]], unit)
+    first, second = (pd.Series(few[half], index=half) for half in halves)
+    like = first.index[first.isin(second)], second.index[second.isin(first)]
+    rows: Ints | slice = slice(None)
+    if min(map(len, like)) < many:
+        rows = np.concatenate(like)
+        halves = np.arange(len(like[0])), np.arange(len(like[0]), len(rows))
+    keys = _row_keys(known, unit, rows)
     # (Rows that are alike within a half may be alike across by coincidence.)
     counts = [np.unique(keys[half], return_counts=True) for half in halves]
     one, two = (values[count == 1] for values, count in counts)
-    alike = within(1 - len(one) / len(halves[0]), 1 - len(two) / len(halves[1]))
     common = len(np.intersect1d(one, two, assume_unique=True))
-    return common, common > 10 * alike * min(map(len, halves))
+    alike = [1 - len(of) / max(len(half), 1) for of, half in zip((one, two), halves, strict=True)]
+    return common, common > 10 * within(*alike) * min(map(len, halves))
 
 
-def _row_keys(dataset: Dataset, unit: float = 0.0) -> Ints:
+def _row_keys(parts: Sequence[NDArray[Any]], unit: float, rows: Ints | slice = slice(None)) -> Ints:
     """Return a number for each row: equal for equal rows, rounded to ``unit`` of their spread."""
-    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
-    known = [part for part in parts if part is not None]
+    known = [part[rows] for part in parts]
     if unit:
-        widths = (unit * np.maximum(part.std(axis=0), SMALLEST) for part in known)
+        widths = [unit * np.maximum(part.std(axis=0), SMALLEST) for part in parts]
         known = [np.round(part / width) for part, width in zip(known, widths, strict=True)]
     hashes = [pd.util.hash_pandas_object(pd.DataFrame(part), index=False) for part in known]
     keys = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)

@@ -77,8 +77,24 @@ class Grid:
     rows: Mask  #: (n,); the chosen rows
     x: Floats
     y: Floats
-    near: Mask
     extent: float
+    nearest: Ints  #: (n,); the node nearest to each point, counted row by row
+    reach: float
+
+    @cached_property
+    def near(self) -> Mask:
+        """Nodes near a chosen row, (r, r)."""
+        return self.within(self.reach, self.rows)
+
+    def within(self, reach: float, rows: Mask | slice = slice(None)) -> Mask:
+        """Return the nodes that are so near to one of some rows, (r, r)."""
+        empty = np.ones((len(self.y), len(self.x)), dtype=bool)
+        empty.ravel()[take_rows(self.nearest, rows)] = False
+        steps = self.y[1] - self.y[0], self.x[1] - self.x[0]  # may differ
+        from scipy import ndimage  # only maps need it
+
+        distance = ndimage.distance_transform_edt(empty, sampling=steps)
+        return np.asarray(distance <= max(min(reach, REACH * self.extent), 1.5 * max(steps)))
 
     @property
     def nodes(self) -> Floats:
@@ -124,14 +140,8 @@ def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) 
     x = np.linspace(left - pad, right + pad, resolution)
     y = np.linspace(bottom - pad, top + pad, resolution)
     reach = 2 * SMOOTHING * extent if reach is None else reach  # where averages know them
-    empty = np.ones((resolution, resolution), dtype=bool)
-    empty[_nearest_nodes(x, y, take_rows(z, rows))] = False
-    # Distance on the map to the nearest row; the axes may have unlike steps.
-    from scipy import ndimage  # only maps need it
-
-    distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
-    near = distance <= max(min(reach, REACH * extent), 1.5 * max(x[1] - x[0], y[1] - y[0]))
-    return Grid(z, rows, x, y, near, extent)
+    row, column = _nearest_nodes(x, y, z)
+    return Grid(z, rows, x, y, extent, row * resolution + column, reach)
 
 
 def _nearest_nodes(x: Floats, y: Floats, points: Floats) -> tuple[Ints, ...]:
@@ -168,7 +178,6 @@ def field_at_nodes(
         placed[grid.near] = values
         return placed
 
-    every = np.ones(len(grid.points), dtype=bool)
     if bounds is not None:
         low, high = (raster(np.where(shown, end, np.nan)) for end in bounds)
         bounds = low, high
@@ -179,7 +188,7 @@ def field_at_nodes(
         raster(effective_size),
         float(1.0 - known.mean()) if known.size else 0.0,
         exact,
-        grid_of(grid.points, every, len(grid.x), np.inf).near,
+        grid.within(np.inf),
         outside,
         bounds,
     )
@@ -264,7 +273,7 @@ def smoothed_field(
         grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
-    hidden = grid.near & ~grid_of(z, good, resolution).near
+    hidden = grid.near & ~grid.within(grid.reach, good)
     unknown = (support < min_effective_size) | hidden[grid.near]
     return replace(
         field, signed=np.where(hidden, np.nan, field.signed), masked_share=float(unknown.mean())

@@ -14,8 +14,8 @@ from lore_core.metrics.local_error import LocalErrors
 
 #: Rows that tell how long a column's texts are.
 _LOOKED_AT = 1000
-#: Names on a map, at most, and the rows that a class needs to have one.
-_MOST_NAMES, _FEWEST_ROWS = 12, 10
+#: Names on a map, at most; rows that a class needs to have one; as many as place it.
+_MOST_NAMES, _FEWEST_ROWS, _ENOUGH_ROWS = 12, 10, 10_000
 #: Beyond so many dimensions trees are slower than trying all pairs.
 _TREE_DIMENSIONS = 8
 _COMPARISONS = {
@@ -122,18 +122,18 @@ def class_positions(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.D
     """Find where to write the most frequent predicted classes' names on a map: amid their rows.
 
     ``coordinates`` (n, d): the map, d 2 or 3. ``within`` (n,): mask of the rows shown. Returns
-    ``name, x, y``, in space ``z``: the row nearest to the median of the class's rows.
+    ``name, x, y``, in space ``z``: the row nearest to the median of the class's rows, of very many
+    every second, third … of them.
     """
-    predicted = dataset.predictions[within]
-    points = coordinates[within]
-    count = np.bincount(predicted, minlength=dataset.n_classes)
+    predicted = np.where(within, dataset.predictions, -1)
+    count = np.bincount(predicted + 1, minlength=dataset.n_classes + 1)[1:]
     named = [k for k in np.argsort(-count, kind="stable")[:_MOST_NAMES] if count[k] >= _FEWEST_ROWS]
     places = []
     for k in named:
-        own = points[predicted == k]
+        own = coordinates[np.flatnonzero(predicted == k)[:: 1 + count[k] // _ENOUGH_ROWS]]
         nearest = own[np.argmin(np.abs(own - np.median(own, axis=0)).sum(axis=1))]
         places.append((dataset.class_name(int(k)), *nearest))
-    return pd.DataFrame(places, columns=["name", *"xyz"[: points.shape[1]]])
+    return pd.DataFrame(places, columns=["name", *"xyz"[: coordinates.shape[1]]])
 
 
 def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]:

@@ -17,7 +17,7 @@ from pages.shared import compute, controls
 from pages.shared.charts import end_page, next_step, show_chart
 from pages.shared.controls import linked, one_of
 from pages.shared.header import headline_in_a_line, plain, question
-from pages.shared.live import hear
+from pages.shared.live import hear, is_mapped
 from pages.shared.maps import planar_maps
 from pages.shared.session import export_selection
 from pages.shared.subgroups import SUBGROUPS_TAB, chosen_subgroup, is_searched, search_key
@@ -111,13 +111,21 @@ with tabs[0]:
             against_control()
         # By default it is the very search behind the headline.
         search = compute.subgroups(view, AGAINST.get(st.session_state.get("against")))
-verdict = compute.verdict(view, searched)
-with headline:
-    headline_in_a_line(verdict)
-if verdict.level != "good":
-    way.page_link(
-        "pages/recalibrate/page.py", label="Does recalibration fix it?", icon=":material/tune:"
-    )
+
+
+def _answer() -> None:
+    verdict = compute.verdict(view, searched)
+    with headline:
+        headline_in_a_line(verdict)
+    if verdict.level != "good":
+        way.page_link(
+            "pages/recalibrate/page.py", label="Does recalibration fix it?", icon=":material/tune:"
+        )
+
+
+# A changed picture does not wait for what the headline tests; the first would be moved by it.
+if not (was_mapped := is_mapped(pictures.KEY)):
+    _answer()
 if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_subgroup(view, search, answer)
@@ -130,7 +138,9 @@ export_selection(None if marked is None else marked.rows)
 colors = None if by in _ERRORS else pictures.colors_of(scene, by)
 with picture:
     value = _ERRORS.get(by, "signed")
-    pictures.show_picture(scene, search, chosen_one, marked, value, layer, verdict, colors)
+    pictures.show_picture(scene, search, chosen_one, marked, value, layer, colors)
+if was_mapped:
+    _answer()
 with details:
     if search is not None and chosen_one is not None:
         region.region_panel(

@@ -26,7 +26,7 @@ from lore_core.figures.map_layout import FAINT
 from lore_core.figures.pictures.landscape import outlined_region, row_colors, row_hovers
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, RowColors, Value
 from lore_core.figures.pictures.picture import truncate
-from lore_core.regions import Field, Verdict
+from lore_core.regions import Field
 from lore_core.regions.rows import columns_of, drawn_rows
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
@@ -328,7 +328,6 @@ def show_picture(
     marked: region.Marked | None,
     value: Value,
     layer: Literal["field", "rows", "both", "3-D"],
-    verdict: Verdict,
     colors: RowColors | None = None,
 ) -> None:
     """Draw the landscape with subgroups; ``colors``: of the rows, instead of their errors."""
@@ -375,7 +374,7 @@ def show_picture(
             found=outlined,
             **common,
         )
-    dots = subgroups.headline_dots(scene, verdict, search, outlined)
+    dots = subgroups.first_subgroup_dots(scene, search, outlined)
     seen, row = looked_at(map_key(view.dataset, scene.on)), picked_row(view.evaluation)
     picked = () if row is None else tuple(scene.points[row].tolist())
 

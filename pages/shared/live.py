@@ -67,6 +67,11 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
         _mount(scene, key, live.map_key, live.whole, tuple(answers))
 
 
+def is_mapped(key: str) -> bool:
+    """Return whether a landscape was shown before."""
+    return f"{key}_answers" in st.session_state
+
+
 def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
     """Return a function, for any thread, of where the reader looks by then; None: at all of it."""
     looked: dict[str, tuple[float, ...] | None] = st.session_state.setdefault(_LOOKED, {})

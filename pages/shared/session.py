@@ -1,6 +1,6 @@
 """The session's data, or why there are none: from the link, the command line or the demo."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -183,12 +183,12 @@ def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping |
     return as_loaded(result, " + ".join(paths), state, mapping)
 
 
-def _read_other_ahead() -> None:
-    """Read the other model that the command line names, before Compare asks for it."""
-    lower_priority()
-    paths = tuple(arguments().against)
-    with suppress(InputError):  # Compare reads it again, and shows why it cannot be read
-        _read(paths, states_of(map(Path, paths)), None)
+def read_ahead(paths: Sequence[str], *, is_urgent: bool = True) -> None:
+    """Read files that the command line names, before a page asks for them."""
+    if not is_urgent:
+        lower_priority()
+    with suppress(InputError):  # the page reads them again, and shows why they cannot be read
+        _read(tuple(paths), states_of(map(Path, paths)), None)
 
 
 def others() -> list[Loaded]:
@@ -255,7 +255,9 @@ def load_startup_data(wanted: str | None = None) -> None:
     store().loaded.hold(loaded.key, loaded)
     _show(loaded)
     if arguments().against:
-        Thread(target=_read_other_ahead, name="other model", daemon=True).start()
+        # (Compare may ask for it.)
+        how: dict[str, Any] = {"args": (arguments().against,), "kwargs": {"is_urgent": False}}
+        Thread(target=read_ahead, name="other model", daemon=True, **how).start()
 
 
 def origin() -> tuple[tuple[str, ...], tuple[str, ...]]:

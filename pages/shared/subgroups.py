@@ -15,7 +15,7 @@ from lore_core.data.number_text import share_words, unbroken
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, MapDots
-from lore_core.regions import Field, Outline, SavedSubgroup, Verdict
+from lore_core.regions import Field, Outline, SavedSubgroup
 from lore_core.regions.subgroups.find import Subgroup, SubgroupSearch
 from lore_core.regions.subgroups.saved import MAX_NAME, MAX_NOTE, rows_digest, saved_subgroup
 from lore_core.regions.subgroups.verdict import describe_gap, generated_name, name_of_subgroup
@@ -273,27 +273,23 @@ def small_map(
     scene = compute.scene(view, None, plane[1], plane[0])
     field = compute.field(view, None, plane[1], (), None)
     chart = _drawn(scene, field, rows=scene.in_words, found=found)
-    dots = headline_dots(scene, compute.verdict(view, search is not None), search, found)
+    dots = first_subgroup_dots(scene, search, found)
     chart = replace(with_subgroups(scene, chart, search), dots=dots)
     live_landscape(live_scene(scene, chart, field, search), key, place=on_subgroup)
     as_seen = map_as_seen(chart, map_key(view.dataset, plane[1]))
     chart_line(chart, key, narrow=True, caption=ABOUT_DOTS if dots else " ", as_seen=as_seen)
 
 
-def headline_dots(
-    scene: Scene, verdict: Verdict, search: SubgroupSearch | None, outlined: Outlines
+def first_subgroup_dots(
+    scene: Scene, search: SubgroupSearch | None, outlined: Outlines
 ) -> tuple[MapDots, ...]:
-    """Return rows of the headline's subgroup to draw on a map where it has no outline."""
-    top, found = verdict.subgroup, [] if search is None else search.subgroups
-    marks = {item.id: (str(k + 1), marks_of(found)[k]) for k, item in enumerate(found)}
-    if top is None:
+    """Return rows of the first subgroup, which the headline names, where it has no outline."""
+    if search is None or not search.subgroups or any(name == "1" for name, _ in outlined):
         return ()
-    name, mark = marks.get(top.id, ("", "gray"))
-    if any(name == known for known, _ in outlined):
-        return ()
-    inside = np.isin(np.arange(len(scene.points)), top.rows)
-    rows = regions.drawn_rows(inside, top.rows[:0], _MAX_DOTS)
-    return (MapDots(_MARKS[mark], scene.points[rows]),)
+    rows = search.subgroups[0].rows
+    inside = np.isin(np.arange(len(scene.points)), rows)
+    drawn = regions.drawn_rows(inside, rows[:0], _MAX_DOTS)
+    return (MapDots(_MARKS[marks_of(search.subgroups)[0]], scene.points[drawn]),)
 
 
 def small_charts(view: View, gammas: Sequence[float], height: int) -> None:

@@ -16,7 +16,7 @@ const DRAGS = ["turn", "pan", "lasso", "box"];
 /** Milliseconds a row is pointed at until more is asked about it. */
 const DETAIL_DELAY_MS = 120;
 /** Milliseconds that the page of a γ waits for its field at most. */
-const FIELD_FIRST_MS = 300;
+const FIELD_FIRST_MS = 3000;
 
 /**
  * Mount a landscape.
