@@ -32,7 +32,6 @@ from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.view import View
 from lore_core.view.scene import MAX_ROWS, Scene, preview_rows
-from lore_core.view.where import curve_of
 from pages.landscape import region
 from pages.shared import compute, subgroups
 from pages.shared.charts import chart_line, show_chart
@@ -142,7 +141,7 @@ class FieldParts:
         curve = None
         while curve is None:
             with self._turn() as stop, suppress(Cancelled):
-                curve = curve_of(self._view, stop)
+                curve = compute.curve(self._view, stop)
             yield None if curve is None else GammaFields(curve=curve)
         if self._search is not None and self._on.n_components == 2:
             yield from self._make_outlines(self._search.against)

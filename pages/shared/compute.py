@@ -18,6 +18,7 @@ from lore_core.comparison.two_models import SameRows, same_rows
 from lore_core.dashboard.background_tasks import estimate_gains, fit_methods
 from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.dashboard.worker_pool import Request, Result
+from lore_core.data.progress import Progress
 from lore_core.figures.browser.landscape import pack, packed_field
 from lore_core.inference import VectorChance, class_table
 from lore_core.regions.subgroups.find import SubgroupSearch
@@ -134,7 +135,12 @@ def errors(view: View) -> metrics.LocalErrors:
     return map_arrays(where.errors_of(view))
 
 
-curve = _cached(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+@_cached(32, "Computing the curve …", *_EVERY_GAMMA)
+def curve(view: View, _progress: Progress | None = None) -> metrics.BandwidthCurve:
+    """MLCE and ALCE of the evaluation rows over γ; ``_progress`` may raise."""
+    return where.curve_of(view, _progress)
+
+
 suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "maps")(
     where.suggestion_of
 )
