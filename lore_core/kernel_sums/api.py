@@ -280,6 +280,6 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
         if d == 1:
             least, none = np.zeros((1, 2)), np.zeros((1, 2), np.int64)
             codes = np.zeros((1, 2), np.uint8)
-            importlib.import_module("lore_core.kernel_sums.tree_cuts").best_cuts(
-                none, codes, none[0], none, none, least, least, 2, 1, 1.0
-            )
+            trees = importlib.import_module("lore_core.kernel_sums.tree_cuts")
+            trees.best_cuts(none, codes, none[0], none, none, least, least, 2, 1, 1.0)
+            trees.add_leaves(least, none, none, least, least[None], least)

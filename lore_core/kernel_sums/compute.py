@@ -33,18 +33,24 @@ _STEP_DIFFERENCES = 50_000_000
 _SUMS_SHARE = 0.9
 
 
-def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
-    """Return whether numpy computes the sums: while loading or compiling kernels costs more."""
+def is_compiled(cost: float) -> bool:
+    """Return whether kernels do what takes numpy so long: not while loading them costs more."""
     if not HAS_NUMBA or "lore_core.kernel_sums.compiled" in sys.modules:
-        return not HAS_NUMBA
+        return HAS_NUMBA
+    # (What numpy does adds up: more will follow.)
+    _plain_costs.append(cost)
+    cost = sum(_plain_costs)
+    return cost >= _LOADING_COST and (cost >= _COMPILING_COST or is_complete(kernel_folder()))
+
+
+def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
+    """Return whether numpy computes the sums."""
     targets, sources = (
         np.bincount(groups + 1, minlength=problem.n_groups + 1)[1:]
         for groups in (problem.target_groups, problem.source_groups)
     )
     of_a_pair = 8.0 + problem.targets.shape[1] + (6.0 + m / 8) * len(wanted)
-    _plain_costs.append(float(targets @ sources) * of_a_pair)
-    cost = sum(_plain_costs)
-    return cost < _LOADING_COST or (cost < _COMPILING_COST and not is_complete(kernel_folder()))
+    return not is_compiled(float(targets @ sources) * of_a_pair)
 
 
 def compute_sums(

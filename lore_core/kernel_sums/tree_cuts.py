@@ -1,8 +1,11 @@
-"""Where cutting two leaves of a tree gains most; of many trees on the same rows."""
+"""Trees: where cutting two leaves gains most, of many trees on the same rows; their sums."""
 
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
+
+#: Rows that go through a tree together.
+_ROWS = 256
 
 
 @compiled
@@ -52,3 +55,26 @@ def best_cuts(tried, codes, rows, leaf, new, slope, bend, n_parts, least_rows, l
                         if gain - alone > gains[k, s]:
                             gains[k, s], columns[k, s], places[k, s] = gain - alone, column, part
     return gains, columns, places
+
+
+@compiled
+def add_leaves(values, parent, column, threshold, step, sums):
+    """Add trees at each row to ``sums`` (n, K); the trees: see TreeSum of boosting.
+
+    ``values`` (p, n): columns.
+    """
+    of_rows = np.empty(_ROWS, np.uint8)
+    for begin in range(0, len(sums), _ROWS):
+        end = min(begin + _ROWS, len(sums))
+        leaf = of_rows[: end - begin]
+        for tree in range(len(step)):
+            leaf[:] = 0
+            for k in range(parent.shape[1]):
+                known, new, at = np.uint8(parent[tree, k]), np.uint8(k + 1), threshold[tree, k]
+                x = values[column[tree, k], begin:end]
+                for i in range(len(leaf)):
+                    leaf[i] = new if x[i] > at and leaf[i] == known else leaf[i]
+            for i in range(len(leaf)):
+                own, row = sums[begin + i], step[tree, leaf[i]]
+                for k in range(len(row)):
+                    own[k] += row[k]

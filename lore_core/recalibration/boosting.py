@@ -17,6 +17,7 @@ from lore_core.data.rows import Rows
 from lore_core.data.rules import Number, Sizes, Values, refuse
 from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
+from lore_core.kernel_sums.compute import is_compiled
 from lore_core.recalibration.affine_softmax import MatrixScaling
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import cross_fitted, gains_beyond_noise, parts, sample
@@ -34,8 +35,8 @@ LARGEST_STEP = 4.0
 _PARTS, _FINE_PARTS = 64, 256
 #: Columns that each cut is looked for in; where trees focus: so many, half of them of most gain.
 _COLUMNS_A_CUT, _FOCUSED_COLUMNS = 8, 16
-#: Numbers that are added up at a time.
-_NUMBERS = 2**16
+#: Numbers that are added up at a time; about what numpy takes for a tree at a row.
+_NUMBERS, _NANOSECONDS_A_TREE = 2**16, 20.0
 #: Of no cut: all rows are below.
 _NO_CUT = float(np.finfo(np.float64).max)
 
@@ -57,20 +58,29 @@ class TreeSum(TypedDict):
 
 def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
     """Return the sum of trees at each row of values (n, p), shape (n, K)."""
+    of_trees = trees["parent"], trees["column"], trees["threshold"], trees["step"]
     total = np.zeros((len(values), trees["step"].shape[2]))
     at_once = max(1, _NUMBERS // total.shape[1])
+    add = _add_leaves
+    if is_compiled(len(values) * len(trees["step"]) * _NANOSECONDS_A_TREE):
+        from lore_core.kernel_sums.tree_cuts import add_leaves as add
     for start in range(0, len(values), at_once):
         some, sums = values[start : start + at_once].T.copy(), total[start : start + at_once]
-        for *cuts, step in zip(
-            trees["parent"], trees["column"], trees["threshold"], trees["step"], strict=True
-        ):
-            leaf = np.zeros(some.shape[1], dtype=np.uint8)
-            for number, (parent, column, threshold) in enumerate(zip(*cuts, strict=True), start=1):
-                above = some[column] > threshold
-                above &= leaf == parent
-                leaf += above * np.uint8(number - parent)
-            sums += step.take(leaf, axis=0)
+        add(some, *of_trees, sums)
     return total
+
+
+def _add_leaves(
+    values: Floats, parent: Ints, column: Ints, threshold: Floats, step: Floats, sums: Floats
+) -> None:
+    """As the kernel of this name, by numpy alone."""
+    for parents, columns, at, of_leaves in zip(parent, column, threshold, step, strict=True):
+        leaf = np.zeros(values.shape[1], dtype=np.uint8)
+        for k in range(_LEAVES - 1):
+            above = values[columns[k]] > at[k]
+            above &= leaf == parents[k]
+            leaf += above * np.uint8(k + 1 - parents[k])
+        sums += of_leaves.take(leaf, axis=0)
 
 
 def cuts_of(column: Floats, n_parts: int = _PARTS) -> Floats:
