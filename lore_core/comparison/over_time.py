@@ -99,7 +99,7 @@ class RowBatches(SummedBatches):
 
     @cached_property
     def _values(self) -> Floats:
-        return self.plan.values(self.rows)
+        return np.stack(self.plan.values(self.rows))
 
     def state_of(self, name: str) -> Hashable:
         """Return what tells the rows of a batch from others."""

@@ -161,11 +161,11 @@ def as_probabilities(
         check_rows(bad, name, "lie in [0, 1]", lambda row: f"{worst[row]:.6g}", fix)
     array = np.clip(array, 0.0, 1.0, out=array if owned else None)
     tolerance = _COARSE_TOLERANCE if coarse else SUM_TOLERANCE
-    array, total, bad = undo_rounded_sums(array, tolerance)
+    restored, total, bad = undo_rounded_sums(array, tolerance)
     fix = "Pass one column for every class."
     check_rows(bad, name, "sum to 1 in each row", lambda row: f"{total[row]:.6g}", fix)
-    array /= array.sum(axis=1, keepdims=True)
-    return np.asarray(array)
+    restored /= (total if restored is array else restored.sum(axis=1))[:, None]
+    return restored
 
 
 def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:

@@ -161,9 +161,9 @@ class Columns:
         self, names: Sequence[str], matrix: NDArray[Any], bad: Mask, rule: str, fix: str
     ) -> None:
         """Raise InputError at the first bad cell of columns side by side, as of :meth:`matrix`."""
-        wrong = np.asarray(bad.any(axis=1))
-        if not wrong.any():
+        if not bad.any():
             return
+        wrong = np.asarray(bad.any(axis=1))
         row = int(wrong.argmax())
         cell = int(bad[row].argmax())
         value = matrix[row, cell]

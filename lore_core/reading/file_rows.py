@@ -250,10 +250,12 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
     columns.check_cells(names, matrix, missing, "be finite", "Drop or fill these rows.")
     if kind == "logits":
         return _of_logits(matrix, columns, columns.called(names[0]), notes)
-    percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
-    outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
-    fix = f"If these are scores, map them as logits.{percent}"
-    columns.check_cells(names, matrix, outside, "lie in [0, 1]", fix)
+    least, most = matrix.min(), matrix.max()
+    if least < -RANGE_TOLERANCE or most > 1 + RANGE_TOLERANCE:
+        percent = " Divide percentages by 100." if 1 < most <= 100 and least >= 0 else ""
+        outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
+        fix = f"If these are scores, map them as logits.{percent}"
+        columns.check_cells(names, matrix, outside, "lie in [0, 1]", fix)
     matrix = np.clip(matrix, 0.0, 1.0)
     if kind == "confidence":
         return np.asarray(matrix[:, 0])
@@ -264,7 +266,7 @@ def _probabilities(columns: Columns, mapping: ColumnMapping, notes: list[str]) -
 
 def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: list[str]) -> Floats:
     """Return probabilities with row sums of exactly 1; refuse rows that are far from it."""
-    matrix, total, bad = undo_rounded_sums(matrix, SUM_TOLERANCE)
+    restored, total, bad = undo_rounded_sums(matrix, SUM_TOLERANCE)
     fix = "Give one probability for every class, or map scores as logits."
     columns.check(names, bad, "sum to 1 in each row", fix, lambda row: f"{total[row]:.6g}")
     away = np.abs(total - 1.0)
@@ -273,7 +275,7 @@ def _rescaled(matrix: Floats, columns: Columns, names: Sequence[str], notes: lis
             f"{counted(int((away > _ROUNDING).sum()), 'row')} of '{columns.file}' did not sum to 1 "
             f"exactly (furthest: {total[away.argmax()]:.5g}) and were rescaled."
         )
-    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+    return np.asarray(restored / (total if restored is matrix else restored.sum(axis=1))[:, None])
 
 
 def _of_logits(logits: Floats, columns: Columns, called: str, notes: list[str]) -> Floats:
@@ -329,7 +331,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> tuple[Dataset, tuple[st
     labels, predictions, names, count = _decoded(parts, notes)
     if count < 2:
         raise InputError(f"'{first.columns.file}' must have two classes or more; got {count}.")
-    probabilities = np.concatenate([part.probabilities for part in parts])
+    probabilities = _joined([part.probabilities for part in parts])
     complete = True
     if probabilities.ndim == 1:
         assert predictions is not None  # a confidence comes with a prediction

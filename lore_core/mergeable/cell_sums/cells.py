@@ -78,22 +78,24 @@ class Cells:
 
     def at_level(self, level: int) -> Cells:
         """Return the same rows in cells 2^(``level`` − its own) times as wide."""
-        if level <= self.level:
-            return self
+        return self if level <= self.level else joined([self], len(self), level)
+
+    def lines_at(self, level: int) -> Iterator[Ints]:
+        """Yield the lines of the table at a level, before cells that become one are added."""
+        if level == self.level:
+            yield from self.table
+            return
         d, w = self.n_dimensions, self.n_weights
-        places, table = self.coordinates, self.table.copy()
-        for step in range(self.level, level):
-            # The offset grows by a cell's width where it was the upper of two: Σ w·2^(16 + L).
-            shift = _LOW_BITS - OFFSET_BITS - step
-            for m in range(d):
-                upper = places[:, m] & 1
-                for k in range(w):
-                    added = table[k] * upper
-                    row = w + 2 * (d * k + m)
-                    table[row] += added >> shift
-                    table[row + 1] += (added & ((1 << shift) - 1)) << (_LOW_BITS - shift)
-            places >>= 1
-        return _joined(d, level, packed(self.bin_index, places), w, table)
+        yield from self.table[:w]
+        # The offset grows by that of the cell in the wider one: Σ w·o, in two parts.
+        within = self.coordinates.T & ((1 << (level - self.level)) - 1)
+        within <<= OFFSET_BITS + self.level
+        for k, weight in enumerate(self.table[:w]):
+            high, low = weight >> _LOW_BITS, weight & _LOW
+            for m, offset in enumerate(within):
+                row, moved = w + 2 * (d * k + m), low * offset
+                yield self.table[row] + high * offset + (moved >> _LOW_BITS)
+                yield self.table[row + 1] + (moved & _LOW)
 
 
 def packed(bin_index: Ints, coordinates: Ints) -> Ints:
@@ -111,15 +113,49 @@ def _unpacked(keys: Ints, d: int) -> Ints:
     columns = [
         ((keys >> (bits * (d - 1 - m))) & ((1 << bits) - 1)) - (1 << (bits - 1)) for m in range(d)
     ]
-    return np.column_stack(columns)
+    return np.stack(columns).T
 
 
-def _joined(d: int, level: int, keys: Ints, n_weights: int, lines: Iterable[Ints]) -> Cells:
-    """Add what has one key; ``lines`` of the table, one at a time."""
-    keys, cell = np.unique(keys, return_inverse=True)
+def _sorted(
+    bin_index: Ints, places: Ints, level: int, max_cells: int
+) -> tuple[int, Ints, Ints, Ints]:
+    """Sort rows, at ``places`` (d, n), by cell, at the least level of no more cells than allowed.
+
+    Returns the level, the order of the rows, and of each cell the first in that order and its rows.
+    """
+    while True:
+        shift, low = len(bin_index).bit_length(), places.min(axis=1, initial=0)
+        bits = [int(size).bit_length() for size in places.max(axis=1, initial=0) - low]
+        if int(bin_index.max(initial=0)).bit_length() + sum(bits) + shift < 64:
+            # Numbers that hold cell and row are sorted several times as fast as rows by keys.
+            keys = bin_index
+            for size, least, column in zip(bits, low, places, strict=True):
+                keys = (keys << size) | (column - least)
+            keys = np.sort((keys << shift) | np.arange(len(keys)))
+            order, keys = keys & ((1 << shift) - 1), keys >> shift
+        else:
+            keys = packed(bin_index, places.T)
+            order = np.argsort(keys)
+            keys = keys[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        if len(starts) <= max_cells:
+            return level, order, order[starts], np.diff(starts, append=len(order))
+        if level == HIGHEST_LEVEL:
+            raise InputError(
+                f"'max_cells' must be enough for rows this far apart; {len(starts):,} cells of the "
+                f"largest width are filled, got {max_cells:,}."
+            )
+        level, places = level + 1, places >> 1
+
+
+def _added(
+    d: int, level: int, keys: Ints, cell: Ints, n_weights: int, lines: Iterable[Ints | int]
+) -> Cells:
+    """Add what is in one of the cells with ``keys``; ``lines`` of the table, one at a time."""
     table = np.zeros((n_weights * (1 + 2 * d), len(keys)), dtype=np.int64)
     for total, line in zip(table, lines, strict=True):
-        np.add.at(total, cell, line)
+        if not np.isscalar(line) or line:
+            np.add.at(total, cell, line)
     high, low = table[n_weights::2], table[n_weights + 1 :: 2]
     high += low >> _LOW_BITS
     low &= _LOW
@@ -134,7 +170,7 @@ def cells_of_rows(
     max_cells: int,
     at_least: int = 0,
 ) -> Cells:
-    """Sum rows, weights from 0 to 2^30, into cells 2^(level − ``finest``) wide, the least level."""
+    """Sum 1 and ``weights``, from 0 to 2^30, of rows in cells 2^(level − ``finest``) wide."""
     d = points.shape[1]
     half = 1 << (_COORDINATE_BITS[d] - 1)
     largest = float(np.abs(points).max(initial=0.0))
@@ -145,62 +181,44 @@ def cells_of_rows(
             f"{largest:.3g}. Divide the coordinates by their scale."
         )
     # Exact, as is its floor: a row is where its cell is.
-    fine = np.floor(np.ldexp(points, finest + OFFSET_BITS)).astype(np.int64)
+    fine = np.floor(np.ldexp(points.T, finest + OFFSET_BITS, order="C")).astype(np.int64)
     level = at_least
-    while len(fine) and (
-        (fine.max() >> (OFFSET_BITS + level)) >= half
-        or (fine.min() >> (OFFSET_BITS + level)) < -half
-    ):
+    furthest = max(int(fine.max(initial=0)), ~int(fine.min(initial=0)))
+    while furthest >> (OFFSET_BITS + level) >= half:
         level += 1
     # Counted before anything is summed, which costs more.
-    level += _steps_to(max_cells, bin_index, fine >> (OFFSET_BITS + level), level)
-    keys = packed(bin_index, fine >> (OFFSET_BITS + level))
-    offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
-    made = _joined(d, level, keys, len(weights), _lines(weights, offset))
-    return limited(made, max_cells)
+    places = fine >> (OFFSET_BITS + level)
+    level, order, first, sizes = _sorted(bin_index, places, level, max_cells)
+    places = fine.take(first, axis=1) >> (OFFSET_BITS + level)
+    keys, cell = packed(bin_index[first], places.T), np.repeat(np.arange(len(sizes)), sizes)
+    offset = fine.take(order, axis=1) & ((1 << (OFFSET_BITS + level)) - 1)
+    lines = _lines(weights, order, offset, int(sizes.max(initial=0)) << (OFFSET_BITS + level))
+    return _added(d, level, keys, cell, 1 + len(weights), lines)
 
 
-def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
-    """Yield the lines of the table of rows: of many rows one takes as much as their places."""
-    yield from weights
-    for weight in weights:
-        for column in offset.T:
+def _lines(weights: Sequence[Ints], order: Ints, offset: Ints, most: int) -> Iterator[Ints | int]:
+    """Yield the lines of the table of rows; no moment is above the largest weight × ``most``."""
+    used: list[Ints | int] = [1, *(weight[order] for weight in weights)]
+    yield from used
+    for weight in used:
+        is_small = int(np.max(weight, initial=0)) * most < 2**63
+        for column in offset:
             product = weight * column
-            yield product >> _LOW_BITS
-            yield product & _LOW
+            yield 0 if is_small else product >> _LOW_BITS
+            yield product if is_small else product & _LOW
 
 
-def _steps_to(max_cells: int, bin_index: Ints, coordinates: Ints, level: int) -> int:
-    """Return by how much to raise the level so that no more cells are filled, or to the highest."""
-    steps = 0
-    while level + steps < HIGHEST_LEVEL and len(bin_index) > max_cells:
-        keys = np.sort(packed(bin_index, coordinates >> steps))
-        if np.count_nonzero(np.diff(keys)) < max_cells:
-            break
-        steps += 1
-    return steps
-
-
-def limited(cells: Cells, max_cells: int) -> Cells:
-    """Raise the level until there are no more cells than allowed."""
-    steps = _steps_to(max_cells, cells.bin_index, cells.coordinates, cells.level)
-    wider = cells.at_level(cells.level + steps)
-    if len(wider) > max_cells:
-        raise InputError(
-            f"'max_cells' must be enough for rows this far apart; {len(wider):,} cells of the "
-            f"largest width are filled, got {max_cells:,}."
-        )
-    return wider
-
-
-def joined(parts: Sequence[Cells], max_cells: int) -> Cells:
-    """Add the rows of all parts."""
-    level = max(part.level for part in parts)
-    same = [part.at_level(level) for part in parts]
-    keys = np.concatenate([part.keys for part in same])
-    lines = (np.concatenate(of) for of in zip(*(part.table for part in same), strict=True))
-    made = _joined(same[0].n_dimensions, level, keys, same[0].n_weights, lines)
-    return limited(made, max_cells)
+def joined(parts: Sequence[Cells], max_cells: int, at_least: int = 0) -> Cells:
+    """Add the rows of all parts, at the least level of no more cells than allowed."""
+    before = max(at_least, *(part.level for part in parts))
+    bins = np.concatenate([part.bin_index for part in parts])
+    places = np.hstack([part.coordinates.T >> (before - part.level) for part in parts])
+    level, order, first, sizes = _sorted(bins, places, before, max_cells)
+    cell = np.empty_like(order)
+    cell[order] = np.repeat(np.arange(len(sizes)), sizes)
+    keys = packed(bins[first], places.take(first, axis=1).T >> (level - before))
+    lines = map(np.concatenate, zip(*(part.lines_at(level) for part in parts), strict=True))
+    return _added(len(places), level, keys, cell, parts[0].n_weights, lines)
 
 
 #: Boxes of so many places, or of so many times their cells, are worth it.

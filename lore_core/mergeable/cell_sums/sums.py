@@ -131,16 +131,18 @@ class LocalErrorSums:
             raise InputError(f"'bins' must be {most:,} at most; got {chosen.n_bins:,}.")
         index = chosen.assign(c)
         whole, variance = (np.rint(of / UNIT).astype(np.int64) for of in (c, c * (1 - c)))
-        ones, right = np.ones(len(c), dtype=np.int64), a.astype(np.int64)
-        of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
-        for row, values in zip(of_bins, (ones, right, whole), strict=True):
-            np.add.at(row, index, values)
-        flip, (low, high) = turned(chosen)[index], _edges(chosen)
-        other = np.where(flip, right, 1 - right)
-        lift = np.where(flip, high[index] - whole, whole - low[index])
-        weights = ones, other, lift, variance  # in the order of `Weight`
+        flip, (low, high) = turned(chosen), _edges(chosen)
+        edges = np.where(flip, high, low)
+        other, lift = (a == flip[index]).astype(np.int64), np.abs(whole - edges[index])
+        weights = other, lift, variance  # in the order of `Weight`, whose first is 1
         d = z.shape[1]
         cells = cells_of_rows(index, z, weights, _FINEST[d], max_cells, at_least_level)
+        of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
+        for row, values in zip(of_bins, cells.table, strict=False):
+            np.add.at(row, cells.bin_index, values)
+        rows, others, lifts = of_bins
+        of_bins[1:] = np.where(flip, (others, -lifts), (rows - others, lifts))
+        of_bins[2] += rows * edges
         of_units, wide = None, level_at(STRATUM[d], d, 1.0)
         if groups is not None:
             index = groups * chosen.n_bins + index

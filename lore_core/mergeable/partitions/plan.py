@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -230,11 +230,12 @@ class Plan:
         datasets = map(self.dataset, part.extracts(_BATCH_ROWS, self.columns))
         values = (self.values(rows) for rows in datasets if rows is not None)
         while batches := list(itertools.islice(values, _SUMMED_BATCHES)):
-            total += self.sums_of_values(np.hstack(batches), total.cells.level)
+            lines = map(np.concatenate, zip(*batches, strict=True))
+            total += self.sums_of_values(lines, total.cells.level)
         return total
 
-    def values(self, rows: Dataset) -> Floats:
-        """Return confidence, outcome, coordinates, groups of units and scores, a line each."""
+    def values(self, rows: Dataset) -> list[Floats]:
+        """Return confidence, outcome, coordinates, groups of units and scores."""
         if rows.features is None:
             raise InputError(f"'{rows.name}' must have features; it has none.")
         chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
@@ -245,9 +246,9 @@ class Plan:
             groups = unit_groups(rows.metadata[self.mapping.metadata[0]])
         elif rows.units is not None:
             groups = unit_groups(pd.Series(rows.units))
-        return np.vstack([target_rows.confidence, target_rows.outcome, points.T, groups, *scores])
+        return [target_rows.confidence, target_rows.outcome, *points.T, groups, *scores]
 
-    def sums_of_values(self, values: Floats, level: int = 0) -> LocalErrorSums:
+    def sums_of_values(self, values: Iterable[Floats], level: int = 0) -> LocalErrorSums:
         """Sum what :meth:`values` returns; ``level``: one that the cells are known to come to."""
         confidence, outcome, *others = values
         d = self.embedding.n_components
