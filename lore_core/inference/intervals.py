@@ -74,13 +74,8 @@ def calibration_intervals(
 
     Returns a DataFrame: one row a metric: ``value`` (as observed); ``estimate``, ``low``, ``high``
     (95 %) of the true error. Noise adds to what is observed, so the value may lie above the
-    interval; the estimate lies within.
-
-    Notes
-    -----
-    Tests are inverted, see docs/method.md ("Intervals"): the true error is taken to be t·e with one
-    of several patterns e, and the interval covers all t·e for which the observed value lies in the
-    middle 95 % of the draws; the estimate has it as their median. Measured coverage: docs/trust.md.
+    interval; the estimate lies within. How tests are inverted: docs/method.md ("Intervals");
+    measured coverage: docs/trust.md.
     """
     c, a = as_rows(confidence, outcome)
     w, dependence = as_weights(weights, len(c)), Dependence.of(c, a, as_units(units, len(c)))

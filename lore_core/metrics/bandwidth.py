@@ -81,8 +81,6 @@ def bandwidth_curve(
     ``gammas`` (g,): above 0; by default :func:`default_gammas`. The rest: see
     :func:`~lore_core.metrics.local_error.local_errors`.
 
-    Notes
-    -----
     Lemma 1: as γ→∞ the MLCE converges to the MCE (and the ALCE to the ECE).
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
@@ -171,8 +169,6 @@ def suggest_bandwidth(
     be several numbers to try. ``units`` (n,): whose rows are left out together. Use calibration
     rows: never tune on what you evaluate. Raises InputError if no bin holds two rows.
 
-    Notes
-    -----
     Each row is predicted by (Σ_{j≠i} k a_j + b_i) / (Σ_{j≠i} k + 1) over its bin, b_i the accuracy
     of the bin's other rows (alone in its bin: the row's own confidence), clipped to [1e-6, 1 −
     1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy.

@@ -142,8 +142,6 @@ def local_errors(
     k_γ(z_i, z_j) is multiplied by w_j. Equal-mass bins ignore them. ``progress``: called with the
     share done and a short message; may raise to cancel.
 
-    Notes
-    -----
     S_γ(i) = Σ_{j∈β(i)} (c_j − a_j) k_γ(z_i, z_j) / Σ_{j∈β(i)} k_γ(z_i, z_j), with β(i) the rows in
     i's confidence bin and k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)): Luo et al. 2022, eq. 4 before the
     absolute value.
@@ -288,8 +286,6 @@ def vector_errors(
     ``dataset``: rows with whole probability vectors p and true classes y, without weights.
     ``embedding``, ``gamma``, ``n_bins``, ``binning``, ``progress``: see :func:`local_errors`.
 
-    Notes
-    -----
     The local mean of p − onehot(y) holds the SLCE of every class. Its Euclidean length, less its
     noise (docs/method.md, "The whole vector"), is what the multiclass local calibration of Barbera
     and others (arXiv 2510.26566, AISTATS 2026) bounds.

@@ -86,8 +86,6 @@ def isotonic_reliability(
     together: (n,). ``n_draws``: simulated models whose every confidence is right, at least 39.
     ``random_state``: their seed.
 
-    Notes
-    -----
     CORP (Dimitriadis, Gneiting, Jordan, PNAS 118, 2021): the frequencies are the isotonic
     regression of outcomes on confidences, which split the score in three; see docs/method.md.
 
@@ -188,8 +186,6 @@ def smooth_calibration_error(
 
     ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
 
-    Notes
-    -----
     Błasiok, Nakkiran, "Smooth ECE", ICLR 2024: after reflected Gaussian smoothing with the
     bandwidth σ* that is the error itself, on a grid of 2,000 steps. See docs/method.md.
     """
@@ -224,8 +220,6 @@ def calibration_line(
     ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0, ``units``, whose rows go
     together: (n,).
 
-    Notes
-    -----
     The likeliest α of logit P(right) = α + logit c, and β of logit P(right) = α + β logit c, with c
     clipped to [1e-6, 1 − 1e-6] (Van Calster et al., BMC Medicine 17, 2019; docs/method.md). There
     is no α if all outcomes are alike, and no β if a confidence parts right from wrong.
@@ -275,8 +269,6 @@ def multicalibration_error(
     ``groups`` (n,) or (n, g): group names; of several columns the intersections are taken. Those of
     fewer than 10 rows are left out. For the rest see :func:`calibration_line`.
 
-    Notes
-    -----
     That of MCGrad (Guy et al., arXiv:2506.11251, 2025), see docs/method.md; but rows of equal
     confidence are summed together.
     """
