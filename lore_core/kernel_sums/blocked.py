@@ -1,8 +1,7 @@
 """Sums over all pairs for more than three dimensions, by tiles that fit the processor's cache.
 
-O(n² d). Trees are exact there too, in O(n log^(d−1) n), but slower below some 30,000 rows in four
-dimensions and hundreds of thousands in more (docs/decisions.md). Rows lie dimension by dimension,
-so that distances to one source are computed for many targets at once.
+O(n² d); trees are mostly slower (docs/decisions.md). Rows lie dimension by dimension, so that
+distances to one target are computed for many sources at once.
 """
 
 import numpy as np
@@ -10,10 +9,10 @@ import numpy as np
 from lore_core.kernel_sums.compiled import compiled, compiled_sums
 from lore_core.kernel_sums.pairs import add_terms, kernel_values
 
-#: Targets of a tile, and sources whose distances to it are computed before all their kernel
-#: values. The two matrices of the pairs, of 8 bytes each, should stay in the L1 cache.
-TILE = 128
-_SOURCES = 16
+#: Sources of a tile, and targets whose distances to them are computed before all their kernel
+#: values. The kernel values, of 8 bytes each, should stay in the L1 cache.
+TILE = 192
+_ROWS = 16
 
 
 @compiled
@@ -50,12 +49,6 @@ def distances(points, first, count, columns, lo, n, out):
 
 
 @compiled
-def _scratch():
-    size = _SOURCES * TILE
-    return np.empty(size), np.empty(size), np.empty(size, np.int32)
-
-
-@compiled
 def _distances(first, count, lo, n, rows, scratch):
     columns, points, whole_columns, whole_points, unit, _, _ = rows
     distance, _, whole = scratch
@@ -69,10 +62,8 @@ def _distances(first, count, lo, n, rows, scratch):
 
 @compiled_sums
 def _add_both_ways(k, count, n, source_weights, target_weights, out, source_sums):
-    """Add the terms of ``count`` sources to targets, and those of the targets to the sources.
-
-    Four sources at once, which share the loads and stores of the targets.
-    """
+    """Add the terms of ``count`` sources to targets, and those of the targets to the sources."""
+    # Four sources at once, which share the loads and stores of the targets.
     for s in range(0, count - 3, 4):
         k0 = k[s * n : s * n + n]
         k1 = k[s * n + n : s * n + 2 * n]
@@ -109,31 +100,29 @@ def _tile_both_ways(lo, n, first, last, rows, grid, scratch):
     _, _, _, _, _, weights, sums = rows
     rate, squared, start, column = grid
     distance, k, _ = scratch
-    for a in range(first, last, _SOURCES):
-        count = min(_SOURCES, last - a)
+    for a in range(first, last, _ROWS):
+        count = min(_ROWS, last - a)
         _distances(a, count, lo, n, rows, scratch)
         for b in range(len(squared)):
             kernel_values(distance, count * n, rate[0, b], rate[1, b], squared[b], k)
             for q in range(start[b], start[b + 1]):
-                weight = weights[column[q]]
-                row = sums[q]
-                sources = weight[a : a + count]
-                targets = weight[lo : lo + n]
+                weight, row = weights[column[q]], sums[q]
+                sources, targets = weight[a : a + count], weight[lo : lo + n]
                 _add_both_ways(k, count, n, sources, targets, row[lo : lo + n], row[a : a + count])
 
 
 @compiled
-def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
-    """Add to targets lo … lo + n − 1 the terms of sources [first, last)."""
+def _tile_one_way(first, last, lo, n, rows, grid, scratch, exclude_self):
+    """Add to targets [first, last) the terms of sources lo … lo + n − 1."""
     _, _, _, _, _, weights, sums = rows
     distance, k, _ = scratch
-    for a in range(first, last, _SOURCES):
-        count = min(_SOURCES, last - a)
+    for a in range(first, last, _ROWS):
+        count = min(_ROWS, last - a)
         _distances(a, count, lo, n, rows, scratch)
         if exclude_self:
-            for s in range(count):
-                if lo <= a + s < lo + n:
-                    distance[s * n + a + s - lo] = np.inf
+            for t in range(count):
+                if lo <= a + t < lo + n:
+                    distance[t * n + a + t - lo] = np.inf
         add_terms(a, count, lo, n, distance, weights, sums, grid, k)
 
 
@@ -141,19 +130,20 @@ def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
 def block(lo, hi, first, last, rows, grid, both_ways, exclude_self):
     """Add to rows [lo, hi) the terms of rows [first, last), and the reverse if asked for.
 
-    These are either the same rows or others. ``both_ways``: each pair's kernel serves two terms.
+    ``both_ways``: each pair's kernel serves two terms; the rows are either the same or others.
 
     ``rows`` are (columns, points, whole_columns, whole_points, unit, weights, sums): coordinates as
     (d, N) and (N, d), in float64 (read if ``unit`` is 0) and as int32 multiples of ``unit``.
     """
-    scratch = _scratch()
+    size = _ROWS * TILE
+    scratch = np.empty(size), np.empty(size), np.empty(size, np.int32)
+    if not both_ways:
+        for a in range(first, last, TILE):
+            _tile_one_way(lo, hi, a, min(TILE, last - a), rows, grid, scratch, exclude_self)
+        return
     for a in range(lo, hi, TILE):
-        n = min(TILE, hi - a)
-        begin = first
+        n, begin = min(TILE, hi - a), first
         if first == lo:
             begin = a + n
-            _tile_one_way(a, n, a, begin, rows, grid, scratch, exclude_self)
-        if both_ways:
-            _tile_both_ways(a, n, begin, last, rows, grid, scratch)
-        else:
-            _tile_one_way(a, n, begin, last, rows, grid, scratch, exclude_self)
+            _tile_one_way(a, begin, a, n, rows, grid, scratch, exclude_self)
+        _tile_both_ways(a, n, begin, last, rows, grid, scratch)

@@ -87,13 +87,16 @@ def compute_sums(
         sums = room[: len(now.grid[3])]
         sums.fill(0.0)
         workers.run(plan(problem, rows, now, sums), share / len(passes))
-        # (Sources are beyond the targets.)
-        is_target = slice(None) if problem.is_self else rows.index < n_t
-        places, found = rows.index[is_target].astype(np.intp), iter(sums)
+        # (Sources are beyond the targets; what takes no part is nowhere.)
+        place = np.full(n_t + len(problem.sources), -1, dtype=np.intp)
+        place[rows.index] = np.arange(len(rows.index))
+        place, found = place[:n_t], iter(sums)
+        nowhere = np.flatnonzero(place < 0)
         for h, first in now.wanted.items():
-            result = np.zeros((m - first, n_t))
+            result = np.empty((m - first, n_t))
             for column in result:
-                column[places] = next(found)[is_target]
+                next(found).take(place, out=column, mode="clip")
+                column[nowhere] = 0.0
             yield h, result
 
 

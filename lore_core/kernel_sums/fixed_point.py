@@ -1,9 +1,7 @@
 r"""Coordinates as 32-bit whole numbers, for distances at twice the speed of float64.
 
-Float32 would round every difference and every addition. Whole numbers do not: with one unit u for
-all dimensions, the distance of two rounded points is exact, so the only error is that of rounding
-each coordinate to a multiple of u, at most u/2. A distance is then off by at most d·u, whatever the
-order of addition, and equal points stay at distance 0.
+Float32 would round every step. With one unit u for all dimensions, only coordinates are rounded, by
+at most u/2 each: a distance is off by at most d·u, and equal points stay at distance 0.
 
 **Bound.** Let δ = d·u/h. Each kernel value is off by a factor within e^{±δ}, hence a sum of
 non-negative weights by a relative e^δ − 1, an effective size (Σ k)² / Σ k² by e^{4δ} − 1, and a

@@ -17,7 +17,7 @@ hands to another would be part of the signature, and have that compiled for it a
 
 import numpy as np
 
-from lore_core.kernel_sums.compiled import compiled
+from lore_core.kernel_sums.compiled import compiled, compiled_sums
 from lore_core.kernel_sums.exponential import half_power, square
 
 
@@ -32,40 +32,46 @@ def kernel_values(distance, n, lift, rate, squared, k):
             k[i] = half_power(distance[i] * lift * rate)
 
 
+@compiled_sums
+def _add_products(k, count, n, weight, out):
+    """Add to ``out[t]`` the sum of ``weight[s] * k[t * n + s]`` over s < n, for t < count."""
+    # Four targets at once, which share the loads of the weights.
+    for t in range(0, count - 3, 4):
+        k0 = k[t * n : t * n + n]
+        k1 = k[t * n + n : t * n + 2 * n]
+        k2 = k[t * n + 2 * n : t * n + 3 * n]
+        k3 = k[t * n + 3 * n : t * n + 4 * n]
+        t0 = t1 = t2 = t3 = 0.0
+        for s in range(n):
+            t0 += weight[s] * k0[s]
+            t1 += weight[s] * k1[s]
+            t2 += weight[s] * k2[s]
+            t3 += weight[s] * k3[s]
+        out[t] += t0
+        out[t + 1] += t1
+        out[t + 2] += t2
+        out[t + 3] += t3
+    for t in range(count - count % 4, count):
+        k0 = k[t * n : t * n + n]
+        t0 = 0.0
+        for s in range(n):
+            t0 += weight[s] * k0[s]
+        out[t] += t0
+
+
 @compiled
-def add_terms(first, n_sources, lo, n, distance, weights, sums, grid, k):
-    """Add the terms of a few sources to targets lo … lo + n − 1.
+def add_terms(first, count, lo, n, distance, weights, sums, grid, k):
+    """Add the terms of sources lo … lo + n − 1 to a few targets.
 
-    The sources are rows first … first + n_sources − 1; ``distance`` holds that of source s to
-    target i at s · n + i, inf where the pair is left out; ``k``, as large, is scratch.
-
-    Several sources at once, because a call that passes arrays counts references: for one source
-    that would cost more than its arithmetic.
+    The targets are rows first … first + count − 1; ``distance`` holds that of target t to
+    source s at t · n + s, inf where the pair is left out; ``k``, as large, is scratch.
     """
     rate, squared, start, column = grid
     for b in range(len(squared)):
-        kernel_values(distance, n_sources * n, rate[0, b], rate[1, b], squared[b], k)
+        kernel_values(distance, count * n, rate[0, b], rate[1, b], squared[b], k)
         for q in range(start[b], start[b + 1]):
-            weight = weights[column[q], first : first + n_sources]
-            row = sums[q, lo : lo + n]
-            # Four sources share the loads and stores of the targets.
-            for s in range(0, n_sources - 3, 4):
-                w0 = weight[s]
-                w1 = weight[s + 1]
-                w2 = weight[s + 2]
-                w3 = weight[s + 3]
-                if w0 != 0.0 or w1 != 0.0 or w2 != 0.0 or w3 != 0.0:
-                    k0 = k[s * n : s * n + n]
-                    k1 = k[s * n + n : s * n + 2 * n]
-                    k2 = k[s * n + 2 * n : s * n + 3 * n]
-                    k3 = k[s * n + 3 * n : s * n + 4 * n]
-                    for i in range(n):
-                        row[i] += (w0 * k0[i] + w1 * k1[i]) + (w2 * k2[i] + w3 * k3[i])
-            for s in range(n_sources - n_sources % 4, n_sources):
-                w0 = weight[s]
-                if w0 != 0.0:
-                    for i in range(n):
-                        row[i] += w0 * k[s * n + i]
+            out = sums[q, first : first + count]
+            _add_products(k, count, n, weights[column[q], lo : lo + n], out)
 
 
 @compiled
@@ -187,11 +193,12 @@ def finish_leaf(lo, hi, rows, grid, distance, k, order, exclude_self):
         for s in range(n):
             distance[s * n + s] = np.inf
     _, second, _, _, weights, sums = rows
-    add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, second, order)
+    if weights[:, lo:hi].any():
+        add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
+        for q in range(len(sums)):
+            reorder(lo, hi, sums[q], order, distance)
     reorder_rows(lo, hi, rows, order)
-    for q in range(len(sums)):
-        reorder(lo, hi, sums[q], order, distance)
 
 
 @compiled

@@ -1,9 +1,8 @@
 """Cut kernel sums into steps, so short that threads share them and work can be stopped between two.
 
-In one, two and three dimensions a group of rows is swept as parts, joined level by level. In more
-dimensions blocks of rows are summed each against each. A kernel value serves both rows of a pair:
-as in a tournament, each round pairs every block with another, so that its steps write to different
-rows, threads need no copies, and the order of additions does not depend on them.
+Up to three dimensions a group of rows is swept as parts, joined level by level. In more, blocks of
+rows meet as in a tournament: a kernel value serves both rows of a pair, the steps of a round write
+to different rows, and the order of additions does not depend on threads.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,10 @@
 """Exact sums over pairs in the plane in O(n log n): split by one axis, sweep along the other.
 
-On rows sorted by u, a pair on the two sides of a split line U has
-|u_i − u_j| = |u_i − U| + |U − u_j|, so its kernel factorises. Sources enter a running sum with
-their factor exp(−|u − U|/h); the sum decays by exp(−Δv/h) while it walks along v; targets of the
-other side read it, times their own factor. Every factor is ≤ 1: nothing can overflow.
+Sources of one side of a split line (docs/method.md, "Exact kernel sums") enter a running sum, which
+decays along v, and targets of the other side read it. Every factor is ≤ 1: nothing can overflow.
 
-The rows of a node are physically kept in the order of v (a merge sort that carries the sums
-along), so all memory access is sequential, and small nodes stay in the processor's cache.
+Rows of a node lie in the order of v (a merge sort that carries the sums along), so that memory is
+read in sequence, and small nodes stay in the processor's cache.
 """
 
 import numpy as np
@@ -90,8 +88,7 @@ def _leaf(lo, hi, rows, grid, scratch, exclude_self):
     u, v, side, _, _, _ = rows
     (order, _), (distance, k) = scratch
     n = hi - lo
-    un = u[lo:hi]
-    vn = v[lo:hi]
+    un, vn = u[lo:hi], v[lo:hi]
     for s in range(n):
         for i in range(n):
             distance[s * n + i] = abs(un[i] - un[s]) + abs(vn[i] - vn[s])
@@ -119,11 +116,12 @@ def plane_order(lo, mid, hi, rows, order, code):
 def _add_sums(lo, hi, split, rows, grid, order, code, scratch):
     """Bring the sums of some bandwidths into the joint order and add those across u = split."""
     u, v, side, _, weights, sums = rows
+    if not weights[:, lo:hi].any():  # then there are no sums yet either
+        return
     factor, step = scratch
     rate, squared, start, column = grid
     n = hi - lo
-    un = u[lo:hi]
-    vn = v[lo:hi]
+    un, vn = u[lo:hi], v[lo:hi]
     for q in range(start[0], start[-1]):
         reorder(lo, hi, sums[q], order, factor)
     step[0] = 0.0

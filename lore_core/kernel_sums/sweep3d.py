@@ -1,9 +1,7 @@
 """Exact sums over pairs in space in O(n log² n): split by x, then solve a plane problem on (y, z).
 
-On rows sorted by x, a pair on the two sides of a split plane X has
-|x_i − x_j| = |x_i − X| + |X − x_j|. With these factors moved into the weights of the sources and
-the results of the targets, what is left is a sum in (y, z) over the pairs of opposite sides,
-which :mod:`~lore_core.kernel_sums.sweep2d` does with its ``crossing`` rule.
+With the factors of x moved into the weights of the sources and the results of the targets, what is
+left is a sum in (y, z) over pairs of opposite sides, as :mod:`~lore_core.kernel_sums.sweep2d` does.
 """
 
 import numpy as np
@@ -22,9 +20,7 @@ def _leaf(lo, hi, rows, grid, exclude_self):
     x, y, z, _, _, _ = rows
     n = hi - lo
     distance = np.empty(n * n)
-    xn = x[lo:hi]
-    yn = y[lo:hi]
-    zn = z[lo:hi]
+    xn, yn, zn = x[lo:hi], y[lo:hi], z[lo:hi]
     for s in range(n):
         for i in range(n):
             distance[s * n + i] = abs(xn[i] - xn[s]) + abs(yn[i] - yn[s]) + abs(zn[i] - zn[s])
