@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -13,6 +14,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, check_n_bins
+from lore_core.data.probabilities import by_blocks, logit
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, STRENGTH, Number, Sizes, Values, refuse
@@ -257,7 +259,7 @@ class SmoothLoRe(Recalibrator):
         others = (item.applied_to(changed).confidence for item in state["more"])
         starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))
         outcome, counts = state["outcome"], state["row_weights"]
-        averaged = np.zeros(len(rows))
+        odds, averaged = logit(starts), np.zeros(len(rows))
         # Members of one map and partition share a pass of kernel sums.
         for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
             chosen, on_map, parted = list(together), state["maps"][on], state["partitions"][way]
@@ -274,7 +276,7 @@ class SmoothLoRe(Recalibrator):
             # Only what these members read is summed.
             used = sorted({member["base"] or 0 for member in chosen})
             replaced = [outcome] * any(member["base"] is None for member in chosen)
-            of_bases, own = [state[of][:, used] for of in ("leftover", "spread")], starts[:, used]
+            of_bases, own = [state[of][:, used] for of in ("leftover", "spread")], odds[:, used]
             for g, means in means_by_bandwidth(
                 rows.place(on_map["name"], d),
                 on_map["points"][known],
@@ -287,9 +289,9 @@ class SmoothLoRe(Recalibrator):
             ):
                 for member in (member for member in chosen if member["gamma"] == grid[g]):
                     base = None if member["base"] is None else used.index(member["base"])
-                    averaged += member["weight"] * tuning.corrected_confidence(
-                        means.mean, means.mass, base, member["strength"], own, accuracy
-                    )
+                    to = partial(tuning.corrected_confidence, base, member["strength"])
+                    found = by_blocks(to, means.mean, means.mass, own, accuracy)
+                    averaged += member["weight"] * found
         new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")

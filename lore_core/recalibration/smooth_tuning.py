@@ -53,12 +53,12 @@ class Candidate:
 
 
 def corrected_confidence(
-    mean: Floats, mass: Floats, base: int | None, strength: float, starts: Floats, accuracy: Floats
+    base: int | None, strength: float, mean: Floats, mass: Floats, odds: Floats, accuracy: Floats
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
     ``mean`` (n, 2 n_bases + 1): of outcome − base, of base · (1 − base) and of the outcome.
-    ``starts`` (n, n_bases): confidences of the bases. For δ see
+    ``odds`` (n, n_bases): log-odds of the bases' confidences. For δ see
     :class:`~lore_core.recalibration.SmoothLoRe`.
     """
     if base is None:
@@ -67,13 +67,12 @@ def corrected_confidence(
         share = 1.0 if strength == 0 else mass / (mass + strength)
         pulled = np.nan_to_num(found) * share + accuracy * (1 - share)
         return confidence_within(np.where(np.isnan(found), accuracy, pulled))
-    start = starts[:, base]
     if not np.isfinite(strength):
-        return start
+        return expit(odds[:, base])
     # Without neighbours the mean is NaN and the mass 0: nothing is corrected.
-    columns = base, base + starts.shape[1]
+    columns = base, base + odds.shape[1]
     off, against = (mean[:, column] * mass for column in columns)
-    return expit(logit(start) + np.where(mass > 0, off / (against + strength), 0.0))
+    return expit(odds[:, base] + np.where(mass > 0, off / (against + strength), 0.0))
 
 
 def fitted_bases(
@@ -138,7 +137,7 @@ def leave_one_out_smooth(
     """
     outcome, weights = changed.outcome, as_weights(changed.weights)
     values = np.column_stack([outcome[:, None] - starts, starts * (1.0 - starts), outcome])
-    bases = range(starts.shape[1])
+    bases, odds = range(starts.shape[1]), logit(starts)
     candidates: list[Candidate] = []
     found: list[Floats] = []
     steps = list(product(range(len(maps)), range(len(ways))))
@@ -164,7 +163,7 @@ def leave_one_out_smooth(
         for g, base, s in settings:
             candidates.append(Candidate(m, w, float(gammas[g]), base, s))
             found.append(
-                corrected_confidence(means.mean[g], means.mass[g], base, s, starts, accuracy)
+                corrected_confidence(base, s, means.mean[g], means.mass[g], odds, accuracy)
             )
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
