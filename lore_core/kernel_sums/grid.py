@@ -10,7 +10,7 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints, Mask
 
 #: Each squaring doubles the rounding error of a kernel value, so only so many in a row.
-_LONGEST_CHAIN = 6
+_LONGEST_CHAIN = 11
 #: Bandwidths in one pass: at least this many, more if their sums stay within the memory.
 _PASS_BANDWIDTHS = 8
 _PASS_BYTES = 2**27
