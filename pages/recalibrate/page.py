@@ -76,7 +76,7 @@ def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None
         return
     st.download_button(
         f"Download ({max(len(content) / 1e6, 0.01):,.2f} MB)",
-        content,
+        lambda: content,  # (given itself, each browser would fetch it with the page)
         f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
         "application/octet-stream",
         icon=":material/download:",

@@ -133,7 +133,7 @@ with top:
         if content is not None:
             st.download_button(
                 "Download the report",
-                content,
+                lambda: content,
                 "lore-lens-report.zip",
                 "application/zip",
                 icon=":material/download:",
