@@ -28,8 +28,8 @@ from lore_core.mergeable import LocalErrorSums, SummedBatches, Watched, plan_of_
 from lore_core.mergeable.partitions.batches import change_words, in_order, stratified_change
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.regions.subgroups.candidates import conditions_of
-from lore_core.regions.subgroups.verdict import leaning
-from lore_core.regions.variables.attributes import PREDICTED, telling_attributes, word_attributes
+from lore_core.regions.subgroups.verdict import leaning, rows_with_conditions
+from lore_core.regions.variables.attributes import telling_attributes, word_attributes
 
 ALL_ROWS = "all rows"
 #: Rows of a slice at least, before and after.
@@ -112,10 +112,7 @@ class RowBatches(SummedBatches):
         names, masks = [ALL_ROWS], [sparse.csr_matrix(np.ones((1, len(self.rows))))]
         for k, attribute in enumerate(attributes):
             for condition in conditions_of(attribute, k):
-                is_predicted, part = attribute.name == PREDICTED, condition.predicate(attributes)
-                names.append(
-                    f"rows {f'predicted {part.value}' if is_predicted else f'with {part}'}"
-                )
+                names.append(rows_with_conditions([condition.predicate(attributes)]))
                 masks.append(sparse.csr_matrix(condition.holds(attributes)[None].astype(float)))
         return names, sparse.vstack(masks, format="csr")
 
