@@ -74,11 +74,7 @@ def same_rows(first: Dataset, second: Dataset, *, by: str | None = None) -> Same
     ``by``: a column of both that names the rows; by default one called ``row_id`` or ``id``, else
     rows are matched by position, if all true classes agree. The split is the first's; features,
     images, groups and other columns are its own or, where it has none, the second's.
-
-    Raises
-    ------
-    InputError
-        If rows, or classes, cannot be matched.
+    Raises InputError if rows, or classes, cannot be matched.
     """
     if first.name == second.name:
         second = second.with_parts(name=f"{second.name} (second)")
@@ -430,29 +426,14 @@ def compare_models(
 ) -> ModelComparison:
     """Compare a new model with an old one on the same evaluation rows.
 
-    Parameters
-    ----------
-    first, second : Dataset
-        Predictions of the old and of the new model, matched by :func:`same_rows`; those of the
-        first's evaluation rows that both have are compared.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Coordinates of the first's rows, all of them, on the map of both.
-    by : str, optional
-        A column that names the rows.
-    target : "top-label" or int
-        Whose gap is searched. A model's gap is that of its own predicted class.
-    random_state : int
-        Seed of the halves, of which one is searched and the other tested.
-    gamma, **measuring
-        ``n_bins, binning, groups, min_group_size, n_draws, local_intervals`` of
-        :func:`~lore_core.comparison.summary.summarize`.
-
-    Notes
-    -----
-    Overall, the second's values less the first's row by row have joint 95 % intervals; better or
-    worse is said at a joint p-value of 0.01. Subgroups are searched in the differences, and tested
-    on held-out rows at α = 0.02; what remains is sought in the second's gaps, at α = 0.02.
-    Formulas: docs/method.md ("Two models").
+    ``first, second``: predictions of the old and of the new model, matched by :func:`same_rows`;
+    those of the first's evaluation rows that both have are compared. ``embedding`` (n, d):
+    coordinates of the first's rows, all of them, on the map of both. ``by``: a column that names
+    the rows. ``target``: whose gap is searched, "top-label" or a class; a model's gap is that of
+    its own predicted class. ``random_state``: seed of the halves, of which one is searched and the
+    other tested. ``gamma``, ``**measuring``: ``n_bins, binning, groups, min_group_size, n_draws,
+    local_intervals`` of :func:`~lore_core.comparison.summary.summarize`. What is tested, and at
+    which level: docs/method.md ("Two models").
     """
     pair = same_rows(first, second, by=by)
     points = None

@@ -149,11 +149,8 @@ def _components(centred: Floats, n_components: int, random_state: int) -> tuple[
 class NeighbourMap:
     """Rows that t-SNE or UMAP arranged; a new row is placed between the nearest of them.
 
-    Notes
-    -----
-    Of the K = 7 rows nearest in ``points``, at distances d_i, the place is the mean with weights
-    ((R − d_i) / (R d_i))², where R is the distance of the row after them (modified Shepard
-    interpolation, Franke and Nielson 1980). A row at the point of a known one lies where that lies.
+    By modified Shepard interpolation (Franke and Nielson 1980): docs/method.md ("Kernel and
+    scale").
     """
 
     #: The rows' features, or the principal components in which neighbours are searched.

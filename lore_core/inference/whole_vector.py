@@ -92,13 +92,7 @@ def vector_chance(
 
     ``dataset``, ``embedding``, ``errors``: of :func:`~lore_core.metrics.local_error.vector_errors`.
     ``n_draws``: simulated models, at least 39; by default as many as can be waited for, 199 at
-    most. ``random_state``: their seed.
-
-    Notes
-    -----
-    See docs/method.md ("The whole vector"). Rows are compared with the largest of all rows: each
-    squared error over its root mean square among draws and data, beyond the 95 % point of its
-    maximum. So are classes, by the mean of their squared errors.
+    most. ``random_state``: their seed. What is compared: docs/method.md ("The whole vector").
     """
     known, z = errors.supported(), as_coordinates(embedding)
     n_classes = dataset.n_classes

@@ -167,11 +167,8 @@ def suggest_bandwidth(
 
     Arguments are those of :func:`~lore_core.metrics.bandwidth.bandwidth_curve`, but ``n_bins`` may
     be several numbers to try. ``units`` (n,): whose rows are left out together. Use calibration
-    rows: never tune on what you evaluate. Raises InputError if no bin holds two rows.
-
-    Each row is predicted by (Σ_{j≠i} k a_j + b_i) / (Σ_{j≠i} k + 1) over its bin, b_i the accuracy
-    of the bin's other rows (alone in its bin: the row's own confidence), clipped to [1e-6, 1 −
-    1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy.
+    rows: never tune on what you evaluate. Raises InputError if no bin holds two rows. How a row is
+    predicted: docs/method.md ("Suggested γ").
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))

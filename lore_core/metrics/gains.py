@@ -54,14 +54,8 @@ def loss_parts(
     ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes a, 0 or 1.
     ``recalibrated`` (n,): a function g of the confidence, in [0, 1], learnt on *other* rows.
     ``predicted`` (n,): what a model learnt on *other* rows says of a − g from the features. Only
-    its order within a bin counts.
-
-    Notes
-    -----
-    Calibration and grouping loss, and intervals, as in docs/method.md ("Recalibrate, or retrain?").
-    Both estimates are unbiased for bins of equal number by confidence, cut by ``predicted``. Cells
-    see less than all there is, so the grouping loss is at least as large (Perez-Lebel et al.,
-    "Beyond calibration", ICLR 2023, section 4.2).
+    its order within a bin counts. Formulas: docs/method.md ("Recalibrate, or retrain?"), after
+    Perez-Lebel et al., "Beyond calibration", ICLR 2023, section 4.2.
     """
     c, a = as_rows(confidence, outcome)
     g = as_confidence(recalibrated, "recalibrated")

@@ -33,11 +33,8 @@ def brier_score(
     ``probabilities``, ``labels``, ``weights``: see :func:`negative_log_likelihood`.
 
     Returns a float: for two classes (p₁ − y)², in [0, 1]; for K > 2 the sum over classes, in [0,
-    2]: scikit-learn's ``scale_by_half="auto"``.
-
-    References
-    ----------
-    Brier, "Verification of forecasts expressed in terms of probability", 1950.
+    2]: scikit-learn's ``scale_by_half="auto"`` (Brier, "Verification of forecasts expressed in
+    terms of probability", 1950).
     """
     rows = row_brier(*_checked(probabilities, labels))
     return float(np.average(rows, weights=as_weights(weights, len(rows))))

@@ -243,13 +243,8 @@ def answer_threshold(
     """Choose the lowest confidence from which on at most a share ``risk`` of answers is wrong.
 
     ``curve``: of :func:`risk_curve`. ``risk`` is chosen before outcomes are seen; the chance that
-    more are wrong is at most ``error``, at any of ``n_joint`` thresholds (methods × groups).
-
-    Notes
-    -----
-    Learn then test (Angelopoulos et al., arXiv:2110.01052): exact binomial tests of "more are
-    wrong", from high to low confidence. Ten thresholds have a tenth of the error each, which is
-    handed on from test to test as long as these reject. Proof: docs/method.md.
+    more are wrong is at most ``error``, at any of ``n_joint`` thresholds (methods × groups). Learn
+    then test, and its proof: docs/method.md ("Answers with a guaranteed error rate").
     """
     alone = check_share(error, "error") / check_integer(n_joint, "n_joint")
     answered, wrong = curve["n_answered"].to_numpy(), curve["n_wrong"].to_numpy()

@@ -184,10 +184,8 @@ def smooth_calibration_error(
 ) -> float:
     """Calibration error after smoothing along the confidence, in [0, 1].
 
-    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,).
-
-    Błasiok, Nakkiran, "Smooth ECE", ICLR 2024: after reflected Gaussian smoothing with the
-    bandwidth σ* that is the error itself, on a grid of 2,000 steps. See docs/method.md.
+    ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0: (n,). Defined by Błasiok and
+    Nakkiran, ICLR 2024; see docs/method.md ("Smooth ECE").
     """
     c, a = as_rows(confidence, outcome)
     # Middles of cells, so that the reflection at 0 and 1 repeats whole cells.

@@ -164,18 +164,15 @@ def rank_variables(
 
     Returns strongest evidence first: ``variable, origin, parts`` (tested), ``chi2, dof, p_value,
     p_adjusted`` (Holm, for all variables ranked), ``spread`` (standard deviation of the true gaps
-    over the parts, DerSimonian and Laird's), and of the part whose 95 % interval ends furthest from
-    0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
+    over the parts: DerSimonian, Laird, Controlled Clinical Trials 7, 1986), and of the part whose
+    95 % interval ends furthest from 0, ``worst_value, worst_rows, worst_gap, worst_low,
+    worst_high``.
 
-    Cochran's Q of the parts' gaps g_b: Q = Σ_b w_b (g_b − ḡ)² with 1/w_b = Σ_{i∈b} q_i (1 − q_i) /
-    n_b² and ḡ their weighted mean; χ² with one degree of freedom less than parts if the gap is the
-    same everywhere. q is the accuracy at the row's confidence (15 equal-mass bins), not that of the
-    part: a part in which all rows happen to be right would seem certain.
-
-    References
-    ----------
-    Cochran, "The combination of estimates from different experiments", Biometrics 10, 1954.
-    DerSimonian, Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986.
+    Cochran's Q (Biometrics 10, 1954) of the parts' gaps g_b: Q = Σ_b w_b (g_b − ḡ)² with 1/w_b =
+    Σ_{i∈b} q_i (1 − q_i) / n_b² and ḡ their weighted mean; χ² with one degree of freedom less than
+    parts if the gap is the same everywhere. q is the accuracy at the row's confidence (15
+    equal-mass bins), not that of the part: a part in which all rows happen to be right would seem
+    certain.
     """
     target_rows = dataset.target(target)
     c, a, w = target_rows.confidence, target_rows.outcome, as_weights(target_rows.weights)
