@@ -210,14 +210,8 @@ def find_subgroups(
     in (0, 1), that any subgroup is listed where none is worse; a quarter of it for subgroups that
     words of texts name. ``random_state``: seed of the halves.
 
-    Notes
-    -----
-    The rows are halved at random, alike in confidence. Values, ranges, pairs of columns and regions
-    of the map are measured on one half; the twelve of most interest are tested on the other, whose
-    outcomes had no part in choosing them; then the halves change roles. All are tested together
-    (Holm, α/2 a half), so at most α of sets without any such subgroup show one. What is listed is
-    the very set that was tested, by its interest on all rows, so that the order does not depend on
-    the halves. Formulas: docs/method.md ("Subgroups and the verdict").
+    What is found on one half of the rows is tested on the other (docs/method.md, "Subgroups and the
+    verdict"). It is listed by its interest on all rows: the order does not depend on the halves.
     """
     halves = halves_of(dataset, target=target, against=against, random_state=random_state)
     return halves.search(embedding, gamma=gamma, alpha=alpha, progress=progress)
