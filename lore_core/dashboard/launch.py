@@ -53,12 +53,8 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
 class Dashboard:
     """A dashboard server of its own process on this machine.
 
-    Attributes
-    ----------
-    url : str
-        Link that opens it; without the token in it nothing is answered.
-    selection : ndarray of bool, of shape (n,)
-        Rows that are marked there.
+    ``url``: the link that opens it; without the token in it nothing is answered. ``selection``
+    (n,): the rows that are marked there, a mask.
     """
 
     def __init__(self, dataset: Dataset, port: int, *, open_browser: bool) -> None:

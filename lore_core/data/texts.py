@@ -29,8 +29,6 @@ def with_text_features(dataset: Dataset, column: str, n_features: int = 50) -> D
     missing. ``n_features``: numbers a text, at least 2; fewer where the texts hold fewer words.
     Raises InputError if there is no such column of texts, or fewer than three words occur twice.
 
-    Notes
-    -----
     Words, weights and vectors are learnt from the calibration rows, or all without a split. Weights
     are (1 + log count) · (1 + log((1 + n) / (1 + rows with the word))). Rows of the result have
     length 1, so that distances follow the cosine, or 0 where no word is known.

@@ -86,8 +86,6 @@ def reward_curve(
     ratios w/u ≥ 1; by default :func:`default_ratios`. ``baseline`` (n,): confidences of the same
     rows before recalibration, to compare with row by row.
 
-    Notes
-    -----
     Luo et al. 2022, section 5.3. For a calibrated confidence this threshold maximises the expected
     reward: answering costs (1 − c)·w on average, being unsure u.
     """

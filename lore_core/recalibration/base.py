@@ -39,8 +39,6 @@ class Recalibrator(Shown, ABC):
     The predicted class of a row stays what the classifier predicted, and with it the accuracy;
     another class may become more probable.
 
-    Notes
-    -----
     A recalibrator is its settings, the parameters of its class, and its state, which ``fit`` finds:
     numbers, text, arrays, lists and dicts of those by name, and other fitted recalibrators.
     ``apply`` needs the state, the rows and numpy alone.
@@ -223,8 +221,6 @@ class Recalibrator(Shown, ABC):
         in a cell, from 3; rows with fewer others in their confidence bin are left out: a confidence
         that falls there stays as it is.
 
-        Notes
-        -----
         No differential privacy: a cell whose outcomes all agree tells them, and so does a cell of
         which all other rows are known.
         """
@@ -290,8 +286,6 @@ class Recalibrator(Shown, ABC):
         fitted, is no class of this library, has a map that no file can hold, or the file cannot be
         written.
 
-        Notes
-        -----
         A local method consists of its calibration rows: treat its file like those rows.
         """
         write_bytes(path, self.to_bytes(maps=maps, rows=rows, key=key))

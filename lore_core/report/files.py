@@ -183,8 +183,6 @@ def write_report(
     Raises InputError if a setting names what is not there, or ``path`` cannot be written. Data that
     lack features, calibration rows or groups give a report that says so.
 
-    Notes
-    -----
     ``index.html`` is the report to read, without a request to anywhere. Beside it lie ``figures/``
     (interactive, and SVG and PDF), ``tables/`` (CSV and Parquet), ``config.json`` (settings,
     versions, digest of the data) and ``rerun.sh``. The same inputs give the same bytes.

@@ -303,8 +303,6 @@ def word_attributes(dataset: Dataset) -> list[cutting.Attribute]:
     words found in the same texts, held where one of them is, or where two are. Outcomes have no
     part in it. Empty without texts, and above 200,000 rows.
 
-    Notes
-    -----
     The 400 most frequent words in at least 6 rows are placed by the singular vectors of their
     positive pointwise mutual information, log(n n_ab / (n_a n_b)), over pairs met in two texts or
     more, and joined by average linkage of the cosines. Every branch of 6 to 24 words is a group;
