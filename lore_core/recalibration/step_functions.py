@@ -43,26 +43,10 @@ class HistogramState(TypedDict):
 class HistogramBinning(Recalibrator):
     """Replaces the top-label confidence by the calibration accuracy of its bin.
 
-    A bin without calibration rows leaves the confidence as it is.
+    ``n_bins``, ``binning``: confidence bins, "equal-width" or "equal-mass" on the calibration rows.
+    A bin without any leaves the confidence as it is. Fitted: ``accuracy_`` (n_bins,), of each bin,
+    NaN where it is empty. A row of weight 2 is two rows where bins are of equal width.
 
-    Parameters
-    ----------
-    n_bins : int
-        Confidence bins.
-    binning : {"equal-width", "equal-mass"}
-        How they are chosen (on the calibration rows).
-
-    Attributes
-    ----------
-    accuracy_ : ndarray of shape (n_bins,)
-        Calibration accuracy of each bin, NaN where it is empty.
-
-    Notes
-    -----
-    A row of weight 2 is two rows where bins are of equal width.
-
-    References
-    ----------
     Zadrozny, Elkan, "Obtaining calibrated probability estimates", ICML 2001.
     """
 
@@ -126,20 +110,11 @@ class IsotonicState(TypedDict):
 class IsotonicRegression(Recalibrator):
     """Replaces the top-label confidence by a non-decreasing function of it.
 
-    Attributes
-    ----------
-    confidence_, accuracy_ : ndarray of shape (m,)
-        The function's corners; between them it is a straight line, beyond them it is constant.
+    Pool-adjacent-violators fit of outcome on confidence by least squares. Its ends are often
+    exactly 0 or 1, where a single wrong row costs the likelihood its whole floor. Fitted:
+    ``confidence_``, ``accuracy_`` (m,), the function's corners; between them it is a straight line,
+    beyond them it is constant. A row of weight 2 is two rows.
 
-    Notes
-    -----
-    Pool-adjacent-violators fit of outcome on confidence by least squares. Its ends
-    are often exactly 0 or 1, where a single wrong row costs the likelihood its whole floor.
-
-    A row of weight 2 is two rows.
-
-    References
-    ----------
     Zadrozny, Elkan, "Transforming classifier scores", KDD 2002.
     """
 
@@ -210,20 +185,12 @@ class VennAbersState(TypedDict):
 class VennAbers(Recalibrator):
     """Replaces the top-label confidence by p₁ / (1 − p₀ + p₁).
 
-    Attributes
-    ----------
-    lower_, upper_ : ndarray of shape (2m + 1,)
-        p₀ and p₁ below, at and above each of the m confidences of calibration rows.
-
-    Notes
-    -----
     p₀ and p₁ are isotonic regression's values at a row that is added to the calibration rows as a
     wrong and as a right one; one of the two is calibrated. p₁ / (1 − p₀ + p₁) loses least
-    likelihood to the right one of both, and is never 0 or 1. Rows with weights are refused: they
-    are not exchangeable.
+    likelihood to the right one of both, and is never 0 or 1. Fitted: ``lower_``, ``upper_``
+    (2m + 1,), p₀ and p₁ below, at and above each of the m confidences of calibration rows. Rows
+    with weights are refused: they are not exchangeable.
 
-    References
-    ----------
     Vovk, Petej, Fedorova, "Large-scale probabilistic predictors", NeurIPS 2015.
     """
 
