@@ -278,8 +278,9 @@ def warmup(dimensions: Iterable[int] | None = None) -> None:
         laplacian_sums(points[:rows], None, points[:rows, 0], bandwidth=many)
         laplacian_sums(points[:rows], None, np.ones((rows, 8)), bandwidth=many[:2])
         if d == 1:
-            least, none = np.zeros((1, 2)), np.zeros((1, 2), np.int64)
-            codes = np.zeros((1, 2), np.uint8)
             trees = importlib.import_module("lore_core.kernel_sums.tree_cuts")
-            trees.best_cuts(none, codes, none[0], none, none, least, least, 2, 1, 1.0)
+            none, codes = np.zeros((1, 2), np.int64), np.zeros((2, 1), np.uint8)
+            of_rows = np.zeros((1, 2)), codes, none[0, :1], *np.zeros((2, 1, 1))
+            trees.cut_trees(none, 2, *of_rows, 2, (1, 1.0, 1.0))
+            least = np.zeros((1, 2))
             trees.add_leaves(least, none, none, least, least[None], least)

@@ -141,12 +141,10 @@ class BoostingRecalibration(Recalibrator):
     Each tree is a Newton step of the NLL along a random direction r of classes, of mean 0 and
     variance 1: r · (y − p) / h is fitted by least squares of weights h = Σ p_k r_k² − (Σ p_k r_k)²,
     by cutting where it gains most. A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) +
-    1), within ±4; η = 0.2. The trees are grown on 10,000 rows, or 1,000,000/K, at most, and on p
-    that is cross-fitted; their cuts and number: docs/recalibrators.md ("How they work"), with 0.2
-    in place of 1 where they focus on few columns.
-
-    The most probable class can change. A row of weight 2 is not two rows: leaves, quantiles, folds
-    and the penalty of matrix scaling count rows.
+    1), within ±4; η = 0.2; where they focus on few columns 0.2 in place of 1. They are grown on
+    10,000 rows, or 1,000,000/K, at most, and on p that is cross-fitted; their cuts and number:
+    docs/recalibrators.md ("How they work"). The most probable class can change. A row of weight 2
+    is not two rows: leaves, quantiles, folds and the penalty of matrix scaling count rows.
 
     References
     ----------
@@ -325,6 +323,8 @@ class GrowingTrees:
 
     def add(self) -> None:
         """Add a tree to each sum."""
+        from lore_core.kernel_sums.tree_cuts import cut_trees  # compiled: only to fit
+
         rng = np.random.default_rng(len(self.trees))
         n_classes = self.p.shape[2]
         direction = np.asarray(rng.normal(size=n_classes))
@@ -333,14 +333,18 @@ class GrowingTrees:
         mean, square = moments[..., 0], moments[..., 1]
         slope = (direction[self.labels] - mean) * self.knows
         bend = np.maximum(square - mean**2, _LEAST_SPREAD) * self.knows
-        parent, column, cut, leaf = self._cut(slope, bend, rng)
-        step = np.empty((len(leaf), _LEAVES, n_classes))
-        buffer = np.empty_like(self.p[0])
+        n, n_columns = len(self.labels), len(self.codes)
+        some = np.arange(n) if n <= _CUT_ON else np.sort(rng.choice(n, _CUT_ON, replace=False))
+        turns = np.array([rng.permutation(n_columns) for _ in range(_LEAVES - 1)])
+        n_tried, enough = (_FOCUSED_COLUMNS, SMALLEST) if self.focused else (_COLUMNS_A_CUT, np.inf)
+        of_rows, least = (self.codes, some, slope, bend), (LEAF_ROWS, _LEAST_SPREAD, enough)
+        made, leaf = cut_trees(turns, n_tried, self.gains, *of_rows, self.cuts.shape[1], least)
+        parent, column, cut = made
+        step, buffer = np.empty((len(leaf), _LEAVES, n_classes)), np.empty_like(self.p[0])
         for p, of_leaf, leaves, knows in zip(self.p, step, leaf, self.knows, strict=True):
             self._correct(p, of_leaf, leaves, knows, buffer)
-        threshold = self.cuts[column, cut]
         self.trees.append(
-            {"parent": parent, "column": column, "threshold": threshold, "step": step}
+            {"parent": parent, "column": column, "threshold": self.cuts[column, cut], "step": step}
         )
 
     def _correct(self, p: Floats, step: Floats, leaf: Ints, knows: Floats, buffer: Floats) -> None:
@@ -356,44 +360,6 @@ class GrowingTrees:
         step[:] = _RATE * np.clip(newton, -LARGEST_STEP, LARGEST_STEP)
         p *= np.exp(step).take(leaf, axis=0, out=buffer, mode="clip")
         p *= (1.0 / (p @ np.ones(n_classes)))[:, None]
-
-    def _cut(
-        self, slope: Floats, bend: Floats, rng: np.random.Generator
-    ) -> tuple[Ints, Ints, Ints, Ints]:
-        """Cut rows where it gains most; return leaves, columns, cuts (m, 7); and leaves of rows."""
-        from lore_core.kernel_sums.tree_cuts import best_cuts  # compiled: only to fit
-
-        m, n = slope.shape
-        some = np.arange(n) if n <= _CUT_ON else np.sort(rng.choice(n, _CUT_ON, replace=False))
-        own, n_parts = np.arange(m), self.cuts.shape[1]
-        leaf, parent = np.zeros((m, n), dtype=np.int64), np.zeros(m, dtype=np.int64)
-        gain, *best = np.zeros((m, _LEAVES)), *np.zeros((2, m, _LEAVES), dtype=np.int64)
-        made = np.empty((3, m, _LEAVES - 1), dtype=np.int64)
-        for number in range(_LEAVES - 1):
-            # Where may the two newest leaves be cut?
-            new, tried = np.column_stack([parent, np.full(m, number)]), self._tried_columns(rng)
-            of_rows = self.codes, some, leaf, new, slope, bend
-            found = best_cuts(tried, *of_rows, n_parts, LEAF_ROWS, _LEAST_SPREAD)
-            for known, values in zip((gain, *best), found, strict=True):
-                known[own, parent], known[:, number] = values.T
-            parent = gain.argmax(axis=1)
-            made[:, :, number] = parent, *(known[own, parent] for known in best)
-            _, column, cut = made[:, :, number]
-            self.gains[own, column] += gain[own, parent]
-            above = self.codes[column] > cut[:, None]
-            np.putmask(leaf, above & (leaf == parent[:, None]), number + 1)
-        return *made, leaf
-
-    def _tried_columns(self, rng: np.random.Generator) -> Ints:
-        """Return columns to cut, (m, 8): at random; or (m, 16): half those of most gain."""
-        m, n_columns = self.gains.shape
-        n_tried = _FOCUSED_COLUMNS if self.focused else _COLUMNS_A_CUT
-        turn = np.empty((m, n_columns))
-        turn[:, rng.permutation(n_columns)] = np.arange(n_columns)
-        if self.focused:
-            most = np.sort(self.gains, axis=1)[:, -n_tried // 2 :].min(axis=1, keepdims=True)
-            turn[self.gains >= np.maximum(most, SMALLEST)] = -1.0
-        return np.argsort(turn, axis=1, kind="stable")[:, :n_tried]
 
     def losses(self, vectors: Floats) -> Floats:
         """Return the weighted NLL of each row by its vector, (n, K)."""
