@@ -185,7 +185,8 @@ small. Measured once, on models whose error of up to 15 points follows the map o
 calibrated: units of 10, 2,000 calibration rows, NLL of 4,000 rows of new units by their true
 chances, in thousandths above that of these chances (ten models a line). Change: where whole units
 are left out instead, ± its standard error. Share: how much of a row's place is its unit's. NLL: by
-LoRe with that γ. Smooth: LoRe smooth. Raw: not recalibrated.
+LoRe with that γ. Smooth: LoRe smooth, when it grew trees of the first kind alone. Raw: not
+recalibrated.
 
 | share | correlation | error | γ by rows | by units | best | NLL | change | smooth | change | raw |
 |---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|
