@@ -373,7 +373,7 @@ def show_picture(
             found=outlined,
             **common,
         )
-    dots = subgroups.first_subgroup_dots(scene, search, outlined)
+    dots = subgroups.headline_dots(scene, search, outlined)
     seen, row = looked_at(map_key(view.dataset, scene.on)), picked_row(view.evaluation)
     picked = () if row is None else tuple(scene.points[row].tolist())
 

@@ -273,23 +273,29 @@ def small_map(
     scene = compute.scene(view, None, plane[1], plane[0])
     field = compute.field(view, None, plane[1], (), None)
     chart = _drawn(scene, field, rows=scene.in_words, found=found)
-    dots = first_subgroup_dots(scene, search, found)
+    dots = headline_dots(scene, search, found)
     chart = replace(with_subgroups(scene, chart, search), dots=dots)
     live_landscape(live_scene(scene, chart, field, search), key, place=on_subgroup)
     as_seen = map_as_seen(chart, map_key(view.dataset, plane[1]))
     chart_line(chart, key, narrow=True, caption=ABOUT_DOTS if dots else " ", as_seen=as_seen)
 
 
-def first_subgroup_dots(
+def headline_dots(
     scene: Scene, search: SubgroupSearch | None, outlined: Outlines
 ) -> tuple[MapDots, ...]:
-    """Return rows of the first subgroup, which the headline names, where it has no outline."""
-    if search is None or not search.subgroups or any(name == "1" for name, _ in outlined):
+    """Return rows of the headline's subgroup to draw on a map where it has no outline."""
+    found = [] if search is None else search.subgroups
+    # (The headline's is the first of the usual search, whichever is listed.)
+    usual = [] if search is None else compute.subgroups(scene.view).subgroups
+    marks = {item.id: (str(k + 1), marks_of(found)[k]) for k, item in enumerate(found)}
+    if not usual:
         return ()
-    rows = search.subgroups[0].rows
-    inside = np.isin(np.arange(len(scene.points)), rows)
-    drawn = regions.drawn_rows(inside, rows[:0], _MAX_DOTS)
-    return (MapDots(_MARKS[marks_of(search.subgroups)[0]], scene.points[drawn]),)
+    name, mark = marks.get(usual[0].id, ("", "gray"))
+    if any(name == known for known, _ in outlined):
+        return ()
+    inside = np.isin(np.arange(len(scene.points)), usual[0].rows)
+    rows = regions.drawn_rows(inside, usual[0].rows[:0], _MAX_DOTS)
+    return (MapDots(_MARKS[mark], scene.points[rows]),)
 
 
 def small_charts(view: View, gammas: Sequence[float], height: int) -> None:
