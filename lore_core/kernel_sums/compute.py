@@ -45,6 +45,8 @@ def is_compiled(cost: float) -> bool:
 
 def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
     """Return whether numpy computes the sums."""
+    if not HAS_NUMBA or is_compiled(0.0):  # then nothing is to be counted
+        return not HAS_NUMBA
     targets, sources = (
         np.bincount(groups + 1, minlength=problem.n_groups + 1)[1:]
         for groups in (problem.target_groups, problem.source_groups)
