@@ -25,6 +25,8 @@ except ImportError:
 _LOADING_COST, _COMPILING_COST = 1e8, 1e10
 #: About what numpy took for sums in this process, in nanoseconds.
 _plain_costs: list[float] = []
+#: Of so few sources a row, by dimensions, pairs are summed faster than rows are swept.
+_FEW_SOURCES = {2: 300, 3: 2_000}
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
 INEXACT_MASS = 1e-280
 #: Differences of coordinates in one uninterrupted step of the fallback.
@@ -47,12 +49,16 @@ def _is_plain(problem: Problem, wanted: dict[float, int], m: int) -> bool:
     """Return whether numpy computes the sums."""
     if not HAS_NUMBA or is_compiled(0.0):  # then nothing is to be counted
         return not HAS_NUMBA
+    of_a_pair = 8.0 + problem.targets.shape[1] + (6.0 + m / 8) * len(wanted)
+    return not is_compiled(_count_pairs(problem) * of_a_pair)
+
+
+def _count_pairs(problem: Problem) -> float:
     targets, sources = (
         np.bincount(groups + 1, minlength=problem.n_groups + 1)[1:]
         for groups in (problem.target_groups, problem.source_groups)
     )
-    of_a_pair = 8.0 + problem.targets.shape[1] + (6.0 + m / 8) * len(wanted)
-    return not is_compiled(float(targets @ sources) * of_a_pair)
+    return float(targets @ sources)
 
 
 def compute_sums(
@@ -70,8 +76,10 @@ def compute_sums(
     """
     n_t, m = len(problem.targets), problem.weights.shape[1] + ones
     d = problem.targets.shape[1]
-    is_plain = _is_plain(problem, wanted, m)
-    layout = arrange(problem, apart=d > 3 or is_plain, ones=ones)
+    is_plain, apart = _is_plain(problem, wanted, m), d > 3
+    if d in _FEW_SOURCES and not problem.is_self:
+        apart = _count_pairs(problem) <= _FEW_SOURCES[d] * (n_t + len(problem.sources))
+    layout = arrange(problem, apart=apart or is_plain, ones=ones)
     if not layout.segments:
         yield from ((h, np.zeros((m - first, n_t))) for h, first in wanted.items())
         return
@@ -79,7 +87,7 @@ def compute_sums(
     if not is_plain:
         from lore_core.kernel_sums.plans import SWEEPS, plan_blocks
 
-        plan = SWEEPS.get(d, plan_blocks)
+        plan = plan_blocks if apart else SWEEPS[d]
     passes = as_passes(wanted, m, len(layout.index))
     # (Memory that was taken once costs less than new: all passes use the same.)
     room = np.empty((max(len(now.grid[3]) for now in passes), len(layout.index)))

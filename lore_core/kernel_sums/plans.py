@@ -212,7 +212,7 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Pl
     fixed = None
     if cost >= _WORTH_ROUNDING:
         # Bandwidths that are wanted for effective sizes only may be off by more.
-        exact = [h for h, first in now.wanted.items() if first == 0]
+        exact = [h for h, first in now.wanted.items() if first < len(layout.weights) - 1]
         smallest = min(exact or now.wanted)
         fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
     # What :func:`~.blocked.block` reads: coordinates in one form or the other.

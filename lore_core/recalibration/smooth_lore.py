@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -14,7 +14,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, check_n_bins
-from lore_core.data.probabilities import by_blocks, logit
+from lore_core.data.probabilities import logit
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.rows import Rows
 from lore_core.data.rules import EDGES, STRENGTH, Number, Sizes, Values, refuse
@@ -26,9 +26,12 @@ from lore_core.data.validation import (
     check_integer,
     check_positive,
 )
-from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.embedding.result import maps_by_name
-from lore_core.kernel_sums.api import means_by_bandwidth
+from lore_core.kernel_sums import laplacian_means
+from lore_core.kernel_sums.compute import INEXACT_MASS, compute_sums
+from lore_core.kernel_sums.prepare import as_problem
+from lore_core.kernel_sums.schedule import Workers
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration import cells, smooth_tuning as tuning
 from lore_core.recalibration.affine_softmax import kept_on_top
@@ -47,6 +50,8 @@ _SMALLEST_WEIGHT = 1e-3
 _MANY_ROWS, _MOST_BEYOND_3D = 10_000, 30_000
 #: Rows that are corrected at once: kernel sums of more would be most of the memory.
 _MOST_ROWS = 2**19
+#: Rows that are averaged at once, so that steps stay in the processor's cache.
+_BLOCK = 2**14
 #: Steps of stacking: one for so many rows, and at least so many.
 _ROWS_A_STEP, _LEAST_STEPS = 50, 20
 #: Share of the NLL that levels may cost.
@@ -259,7 +264,7 @@ class SmoothLoRe(Recalibrator):
         others = (item.applied_to(changed).confidence for item in state["more"])
         starts = tuning.confidence_within(np.column_stack([changed.confidence, *others]))
         outcome, counts = state["outcome"], state["row_weights"]
-        odds, averaged = logit(starts), np.zeros(len(rows))
+        odds, averaged = logit(starts).T.copy(), np.zeros(len(rows))
         # Members of one map and partition share a pass of kernel sums.
         for (on, way), together in groupby(state["members"], itemgetter("map", "partition")):
             chosen, on_map, parted = list(together), state["maps"][on], state["partitions"][way]
@@ -267,31 +272,40 @@ class SmoothLoRe(Recalibrator):
             bins = None if edges is None else ConfidenceBins(edges, "equal-mass")
             part = tuning.part_of(bins, changed.confidence, rows.predicted)
             known_part = parted["bin_index"]
-            grid = sorted({member["gamma"] for member in chosen})
             n, d = on_map["points"].shape
             known: Ints | slice = slice(None)
             if d > 3 and n > _MOST_BEYOND_3D:
                 known = np.random.default_rng(0).choice(n, _MOST_BEYOND_3D, replace=False)
             accuracy = tuning.accuracy_of_parts(part, known_part, outcome, starts[:, 0], counts)
-            # Only what these members read is summed.
+            # Only what these members read is summed: of few bandwidths the first two columns.
             used = sorted({member["base"] or 0 for member in chosen})
-            replaced = [outcome] * any(member["base"] is None for member in chosen)
-            of_bases, own = [state[of][:, used] for of in ("leftover", "spread")], odds[:, used]
-            for g, means in means_by_bandwidth(
-                rows.place(on_map["name"], d),
-                on_map["points"][known],
-                np.column_stack([*of_bases, *replaced])[known],
-                chosen_weights(counts, known),
-                bandwidth=scaled_bandwidth(np.array(grid), d),
-                target_groups=part,
-                source_groups=known_part[known],
-                effective_size=False,
-            ):
-                for member in (member for member in chosen if member["gamma"] == grid[g]):
-                    base = None if member["base"] is None else used.index(member["base"])
-                    to = partial(tuning.corrected_confidence, base, member["strength"])
-                    found = by_blocks(to, means.mean, means.mass, own, accuracy)
-                    averaged += member["weight"] * found
+            of_bases, own = [state[of][:, used] for of in ("leftover", "spread")], odds[used]
+            values = weighed(np.column_stack([np.ones(n), outcome, *of_bases]), counts)[known]
+            points, sources = rows.place(on_map["name"], d), on_map["points"][known]
+            groups: Any = {"target_groups": part, "source_groups": known_part[known]}
+            widths = scaled_bandwidth(np.array([member["gamma"] for member in chosen]), d)
+            problem = as_problem(points, sources, values, "values", bandwidth=widths, **groups)
+            of_width: dict[float, list[Member]] = defaultdict(list)
+            for h, member in zip(problem.bandwidths.tolist(), chosen, strict=True):
+                of_width[h].append(member)
+            first = {h: 2 * all(m["base"] is not None for m in of) for h, of in of_width.items()}
+            for h, sums in compute_sums(problem, first, Workers(None, None), 1.0):
+                np.multiply(sums, problem.divisor[first[h] :, None], out=sums)
+                mean = accuracy
+                if not first[h]:
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        mean = sums[1] / sums[0]
+                    if len(far := np.flatnonzero(sums[0] < INEXACT_MASS)):
+                        how = {**groups, "target_groups": part[far], "bandwidth": h}
+                        known_values = sources, outcome[known], chosen_weights(counts, known)
+                        mean[far] = laplacian_means(points[far], *known_values, **how).mean
+                for start in range(0, len(rows), _BLOCK):
+                    some = slice(start, start + _BLOCK)
+                    here = sums[:, some], mean[some], own[:, some], accuracy[some]
+                    for member in of_width[h]:
+                        base = None if member["base"] is None else used.index(member["base"])
+                        found = tuning.corrected_confidence(base, member["strength"], *here)
+                        averaged[some] += member["weight"] * found
         new = tuning.on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")

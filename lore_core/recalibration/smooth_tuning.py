@@ -53,26 +53,24 @@ class Candidate:
 
 
 def corrected_confidence(
-    base: int | None, strength: float, mean: Floats, mass: Floats, odds: Floats, accuracy: Floats
+    base: int | None, strength: float, sums: Floats, mean: Floats, odds: Floats, accuracy: Floats
 ) -> Floats:
     """Return the confidence that a candidate gives each row, shape (n,).
 
-    ``mean`` (n, 2 n_bases + 1): of outcome − base, of base · (1 − base) and of the outcome.
-    ``odds`` (n, n_bases): log-odds of the bases' confidences. For δ see
-    :class:`~lore_core.recalibration.SmoothLoRe`.
+    ``sums`` (2 n_bases or more, n): Σ k of 1, and last of outcome − base and base · (1 − base).
+    ``mean`` (n,): of the outcome. ``odds`` (n_bases, n): log-odds of the bases' confidences. For δ
+    see :class:`~lore_core.recalibration.SmoothLoRe`.
     """
     if base is None:
-        found = mean[:, -1]
         # (A mass that underflows is 0 also where there are neighbours.)
-        share = 1.0 if strength == 0 else mass / (mass + strength)
-        pulled = np.nan_to_num(found) * share + accuracy * (1 - share)
-        return confidence_within(np.where(np.isnan(found), accuracy, pulled))
+        share = 1.0 if strength == 0 else sums[0] / (sums[0] + strength)
+        pulled = np.nan_to_num(mean) * share + accuracy * (1 - share)
+        return confidence_within(np.where(np.isnan(mean), accuracy, pulled))
     if not np.isfinite(strength):
-        return expit(odds[:, base])
-    # Without neighbours the mean is NaN and the mass 0: nothing is corrected.
-    columns = base, base + odds.shape[1]
-    off, against = (mean[:, column] * mass for column in columns)
-    return expit(odds[:, base] + np.where(mass > 0, off / (against + strength), 0.0))
+        return expit(odds[base])
+    # Without neighbours both sums are 0: nothing is corrected.
+    off, against = sums[base - 2 * len(odds)], sums[base - len(odds)]
+    return expit(odds[base] + off / np.maximum(against + strength, 1e-300))
 
 
 def fitted_bases(
@@ -136,8 +134,8 @@ def leave_one_out_smooth(
     (n_candidates, n).
     """
     outcome, weights = changed.outcome, as_weights(changed.weights)
-    values = np.column_stack([outcome[:, None] - starts, starts * (1.0 - starts), outcome])
-    bases, odds = range(starts.shape[1]), logit(starts)
+    values = np.column_stack([outcome, outcome[:, None] - starts, starts * (1.0 - starts)])
+    bases, odds = range(starts.shape[1]), logit(starts).T.copy()
     candidates: list[Candidate] = []
     found: list[Floats] = []
     steps = list(product(range(len(maps)), range(len(ways))))
@@ -155,6 +153,8 @@ def leave_one_out_smooth(
             exclude_self=True,
             effective_size=False,
         )
+        sums = np.nan_to_num(means.mean.transpose(0, 2, 1) * means.mass[:, None])
+        sums[:, 0] = means.mass
         accuracy = accuracy_without_self(part, outcome, starts[:, 0], weights, changed.units)
         pulls = [*product(bases, STRENGTHS), *((None, s) for s in PSEUDO_ROWS)]
         settings = [(g, *pull) for g in range(len(gammas)) for pull in pulls]
@@ -162,9 +162,8 @@ def leave_one_out_smooth(
             settings += [(len(gammas) // 2, base, np.inf) for base in bases]
         for g, base, s in settings:
             candidates.append(Candidate(m, w, float(gammas[g]), base, s))
-            found.append(
-                corrected_confidence(base, s, means.mean[g], means.mass[g], odds, accuracy)
-            )
+            mean = means.mean[g, :, 0]
+            found.append(corrected_confidence(base, s, sums[g], mean, odds, accuracy))
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)

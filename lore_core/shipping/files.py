@@ -2,9 +2,12 @@
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from lore_core.data.errors import listed
 from lore_core.data.probabilities import spread_confidence
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_finite, check_integer, check_rows, repeated
+from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
@@ -80,13 +84,12 @@ def recalibrate_file(
     (columns, separator), done = _opened(path), 0
     found = _find(predictor, columns, path.name)
     writer: Any = None
+    work = partial(_recalibrated, predictor, found, suffix)
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
-        for given, share in _chunks(path, separator, chunk_rows):
-            if not len(given):
-                continue
+        for task, share in _in_threads(work, _chunks(path, separator, chunk_rows)):
             try:
-                chunk = _with_columns(given, _recalibrated(predictor, found, given, suffix))
+                chunk = task.result()
             except InputError as error:
                 # (Rows count from the start of the file, not of the chunk.)
                 parts = re.split(r"\brow (\d+)", str(error))
@@ -97,13 +100,30 @@ def recalibrate_file(
                 rows.to_csv(part, sep=separator, index=False, mode="a", header=not done)
             else:
                 if writer is None:
-                    writer = stack.enter_context(pa.parquet.ParquetWriter(part, chunk.schema))
+                    # (Of numbers that hardly repeat, dictionaries are most of the time of writing.)
+                    few = [of.name for of in chunk.schema if not pa.types.is_floating(of.type)]
+                    writer = pa.parquet.ParquetWriter(part, chunk.schema, use_dictionary=few)
+                    stack.enter_context(writer)
                 writer.write_table(chunk)
             done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
         if not done:
             raise InputError(f"'{path.name}' has no rows.")
     return done
+
+
+def _in_threads(
+    work: Callable[[pa.Table], pa.Table], chunks: Iterator[tuple[pa.Table, float]]
+) -> Iterator[tuple[Future[pa.Table], float]]:
+    """Yield what one thread makes of each chunk with rows, in their order, and the share read."""
+    threads, begun = thread_count(None), deque[tuple[Future[pa.Table], float]]()
+    with limited_threads(1), ThreadPoolExecutor(threads) as pool:
+        for chunk, share in chunks:
+            if len(chunk):
+                begun.append((pool.submit(work, chunk), share))
+            if len(begun) > threads:
+                yield begun.popleft()
+        yield from begun
 
 
 def _with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
@@ -150,8 +170,8 @@ def _lacks(file: str, what: str, missing: Sequence[str]) -> InputError:
 
 
 def _recalibrated(
-    predictor: Predictor, columns: _Columns, chunk: pa.Table, suffix: str
-) -> dict[str, NDArray[Any]]:
+    predictor: Predictor, columns: _Columns, suffix: str, chunk: pa.Table
+) -> pa.Table:
     classes = np.array(predictor.class_names, dtype=object)
     predicted = _predicted(predictor, chunk) if columns.prediction else None
     given = np.column_stack([_numbers(chunk, of) for of in columns.probabilities or [_CONFIDENCE]])
@@ -175,7 +195,7 @@ def _recalibrated(
         made[f"{_ABSTAIN}{suffix}"] = predictor.answer_threshold.abstains(confidence)
     if not columns.prediction:
         made[_PREDICTION] = classes[predicted]
-    return made
+    return _with_columns(chunk, made)
 
 
 def _predicted(predictor: Predictor, chunk: pa.Table) -> Ints:
