@@ -140,9 +140,8 @@ def laplacian_means(
     both ratios as they are; so for h → 0 the mean becomes the nearest source's value (ties: their
     average). Such targets, which are that far from all sources, take O(n) each.
 
-    Of weighted sources the mean is that of w v over that of w, as exact. The effective size is that
-    of equal weights times the square of the mean of w over the mean of w² at h/2, which takes a
-    second pass.
+    Of weighted sources the mean is that of w v over that of w; the effective size, by a second
+    pass, that of equal weights times the square of the mean of w over the mean of w² at h/2.
     """
     found = means_by_bandwidth(
         targets,

@@ -3,13 +3,9 @@ r"""Coordinates as 32-bit whole numbers, for distances at twice the speed of flo
 Float32 would round every step. With one unit u for all dimensions, only coordinates are rounded, by
 at most u/2 each: a distance is off by at most d·u, and equal points stay at distance 0.
 
-**Bound.** Let δ = d·u/h. Each kernel value is off by a factor within e^{±δ}, hence a sum of
-non-negative weights by a relative e^δ − 1, an effective size (Σ k)² / Σ k² by e^{4δ} − 1, and a
-mean Σ k v / Σ k by at most e^δ (e^δ − 1) (max v − min v)/2: the mean absolute deviation of numbers
-in [a, b] is at most (b − a)/2.
-
-So δ ≤ 0.999·tolerance (tolerance ≤ 1e-4) keeps a mean within tolerance · (max v − min v)/2.
-Where no unit is fine enough, the distances are computed in float64.
+**Bound** (docs/method.md, "Exact kernel sums"): δ = d·u/h ≤ 0.999·tolerance (tolerance ≤ 1e-4)
+keeps a mean within tolerance · (max v − min v)/2. Where no unit is fine enough, the distances are
+computed in float64.
 """
 
 import numpy as np

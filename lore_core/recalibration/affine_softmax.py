@@ -78,13 +78,10 @@ class VectorScaling(AffineSoftmax):
 
     Notes
     -----
-    Minimises the total NLL of the calibration rows + ρ/2 (Σ (w_k − w̄)² + Σ b_k²), a pull towards
-    temperature scaling that the published method lacks. ρ is chosen by cross-validation, ε as
-    :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change. A row
-    of weight 2 is not two rows: equal rows would help to predict each other in cross-validation.
+    The published method has no penalty (docs/recalibrators.md, "How they work"). The most probable
+    class can change. A row of weight 2 is not two rows: equal rows would help to predict each other
+    in cross-validation.
 
-    References
-    ----------
     Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.
     """
 
@@ -119,16 +116,9 @@ class MatrixScaling(AffineSoftmax):
 
     Notes
     -----
-    Minimises the total NLL of the calibration rows + ρ/2 Σ M_jk² + ρ/20 (Σ (w_k − w̄)² + Σ b_k²). ρ
-    is chosen by cross-validation, on 30,000 rows or some 2,000,000/K at most; the strongest gives
-    temperature scaling. Of more rows all are then fitted from there.
+    Penalties and the choice of ρ and ε: docs/recalibrators.md ("How they work"). The most probable
+    class can change. A row of weight 2 is not two rows, see VectorScaling.
 
-    With more than 64 classes M sees x along its 32 principal directions only. The most probable
-    class can change. ε is 0 unless temperature scaling fits better with more: where classes get no
-    probability. A row of weight 2 is not two rows, see VectorScaling.
-
-    References
-    ----------
     Berta, Holzmüller, Jordan, Bach, "Structured matrix scaling for multi-class calibration", 2025.
     """
 
@@ -154,16 +144,10 @@ class DirichletCalibration(AffineSoftmax):
 
     Notes
     -----
-    Minimises the mean NLL of the calibration rows + λ Σ_j≠k W_jk² / (K (K − 1)) + λ Σ b_k² / K: off
-    diagonal and intercept regularisation (ODIR) of one strength, chosen by cross-validation on some
-    2,000,000/K rows at most. For two classes this is beta calibration without its constraints.
+    Penalties: docs/recalibrators.md ("How they work"). The diagonal is free, as published: a class
+    without calibration rows becomes all but impossible. The most probable class can change. A row
+    of weight 2 is not two rows, see VectorScaling.
 
-    The diagonal is free, as published: a class without calibration rows becomes all but impossible.
-    More than 64 classes: as MatrixScaling. The most probable class can change. A row of weight 2 is
-    not two rows, see VectorScaling.
-
-    References
-    ----------
     Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, NeurIPS 2019.
     """
 

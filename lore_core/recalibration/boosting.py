@@ -138,16 +138,9 @@ class BoostingRecalibration(Recalibrator):
 
     Notes
     -----
-    Each tree is a Newton step of the NLL along a random direction r of classes, of mean 0 and
-    variance 1: r · (y − p) / h is fitted by least squares of weights h = Σ p_k r_k² − (Σ p_k r_k)²,
-    by cutting where it gains most. A leaf has v_k = (1 − 1/K) Σ (y_k − p_k) / (Σ p_k (1 − p_k) +
-    1), within ±4; η = 0.2; where they focus on few columns 0.2 in place of 1. They are grown on
-    10,000 rows, or 1,000,000/K, at most, and on p that is cross-fitted; their cuts and number:
-    docs/recalibrators.md ("How they work"). The most probable class can change. A row of weight 2
-    is not two rows: leaves, quantiles, folds and the penalty of matrix scaling count rows.
+    Formulas: docs/recalibrators.md ("How they work"). The most probable class can change. A row of
+    weight 2 is not two rows: leaves, quantiles, folds and the penalty of matrix scaling count rows.
 
-    References
-    ----------
     Friedman, Annals of Statistics, 2001. Iosipov, Vakhrushev, "SketchBoost", NeurIPS 2022.
     """
 

@@ -79,13 +79,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     more one that is fitted on all rows. A class that a classifier was not fitted on has probability
     0.
 
-    Margins m of a classifier without ``predict_proba`` are read as logits m / s. s has the lowest
-    NLL on the calibration rows, from a fifth to twenty times their root mean square. A saved
-    recalibrator is to be given these probabilities.
+    Margins m of a classifier without ``predict_proba`` are read as logits m / s, with s of the
+    lowest NLL on the calibration rows. A saved recalibrator is to be given these probabilities.
 
-    ``predict`` gives the class that is most probable *after* recalibration, which can differ from
-    the class that the recalibrator keeps as predicted. With the default recalibrator a row of
-    weight 2 is not two rows: copies of a row would predict each other.
+    ``predict`` gives the class that is most probable *after* recalibration. With the default
+    recalibrator a row of weight 2 is not two rows: copies of a row would predict each other.
 
     Examples
     --------

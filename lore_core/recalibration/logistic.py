@@ -91,8 +91,6 @@ class PlattScaling(Recalibrator):
     1)/(N₊ + 2) and a wrong one as 1/(N₋ + 2), so that the slope stays finite. A row of weight 2 is
     not two rows: N₊ and N₋ sum to the effective sample size, (Σw)²/Σw².
 
-    References
-    ----------
     Platt, "Probabilistic outputs", 1999. Lin, Lin, Weng, Machine Learning 68, 2007.
     """
 
@@ -145,8 +143,6 @@ class BetaCalibration(Recalibrator):
     Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`), so that a
     and b stay finite where p separates the outcomes. For these a row of weight 2 is not two rows.
 
-    References
-    ----------
     Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017.
     """
 
@@ -232,8 +228,7 @@ class LogisticRecalibration(Recalibrator):
     Notes
     -----
     Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) + λ/2 (Σ w²
-    + Σ (β_k − β)²), with β free; the strongest λ gives Platt scaling. It corrects errors along
-    features and of classes, not local ones. A row of weight 2 is not two rows, see PlattScaling.
+    + Σ (β_k − β)²), β free; the strongest λ gives Platt scaling. Weights: as of PlattScaling.
     """
 
     label = "Logistic regression"

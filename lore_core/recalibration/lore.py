@@ -65,14 +65,8 @@ class LoRe(Recalibrator):
 
     Notes
     -----
-    p'(x) = Σ_{j∈β(x)} k_γ(x, x_j) a_j / Σ_{j∈β(x)} k_γ(x, x_j) over the calibration rows in x's
-    confidence bin. γ→∞ is histogram binning; γ→0 the nearest calibration row, also where every
-    weight underflows. An empty bin keeps the confidence.
+    Formula: docs/method.md ("LoRe"). A row of weight 2 is two rows where bins are of equal width.
 
-    A row of weight 2 is two rows where bins are of equal width.
-
-    References
-    ----------
     Luo et al., "Local Calibration: Metrics and Recalibration", UAI 2022, eq. 6.
     """
 

@@ -52,8 +52,6 @@ class TemperatureScaling(Recalibrator):
     -----
     A row of weight 2 is two rows. The NLL that is minimised clips p at 1e-6.
 
-    References
-    ----------
     Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.
     """
 
@@ -114,13 +112,9 @@ def maximum_mean_calibration_error(
     ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
     what each row counts for, above 0.
 
-    Notes
-    -----
     The square root of n⁻² Σ_ij (a_i − c_i)(a_j − c_j) exp(−|c_i − c_j| / 0.4), i = j included: not
     the weighted form of the same paper. With weights n⁻² is w_i w_j / (Σ w)². O(n log n).
 
-    References
-    ----------
     Kumar, Sarawagi, Jain, "Trainable calibration measures", ICML 2018, eq. 5.
     """
     c, a = as_rows(confidence, outcome)
@@ -141,13 +135,9 @@ class MMCEOptimization(TemperatureScaling):
 
     Parameters and attributes are those of :class:`~lore_core.TemperatureScaling`.
 
-    Notes
-    -----
     See :func:`maximum_mean_calibration_error`. The weighted form, which balances right and wrong
     rows, falls without end as T → ∞ on calibrated data and is not used.
 
-    References
-    ----------
     Kumar, Sarawagi, Jain, ICML 2018 (as a training loss); Luo et al., UAI 2022 (as a recalibrator).
     """
 

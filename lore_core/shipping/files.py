@@ -28,6 +28,8 @@ from lore_core.reading.columns import refusing_damage
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
 
+#: Parts of a chunk that are recalibrated at once; processors beyond these share kernel sums.
+_MOST_THREADS = 4
 _CONFIDENCE, _PREDICTION, _ABSTAIN = "confidence", "prediction", "abstain"
 #: How a CSV is read, so that other columns are copied unchanged.
 _AS_TEXT: Any = {"dtype": str, "na_filter": False, "index_col": False, "encoding": "utf-8-sig"}
@@ -60,10 +62,10 @@ def recalibrate_file(
     ``p_<class>`` (of two classes that of the second is enough, also as ``p``, ``prob``, ``proba``
     or ``probability``) or ``confidence`` and ``prediction``, and the features that the model
     needs. ``prediction`` is optional beside ``p_<class>``. ``target``: where to, of the same kind;
-    an existing file is replaced at the end, or stays if anything fails. ``chunk_rows``: rows in
-    memory at a time. ``suffix``: added to the new columns ``p_<class>`` and ``confidence``; without
-    one they replace the old. ``progress``: called with the share done and a short message; may
-    raise to stop.
+    an existing file is replaced at the end, or stays if anything fails. ``chunk_rows``: rows read
+    at a time; two chunks are in memory. ``suffix``: added to the new columns ``p_<class>`` and
+    ``confidence``; without one they replace the old. ``progress``: called with the share done and a
+    short message; may raise to stop.
 
     Returns the rows written; order and all other columns are those of ``source``. The predicted
     class stays, even where another one becomes more probable; a column ``prediction`` is added
@@ -87,17 +89,21 @@ def recalibrate_file(
     work = partial(_recalibrated, predictor, found, suffix)
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
-        for task, share in _in_threads(work, _chunks(path, separator, chunk_rows)):
-            try:
-                chunk = task.result()
-            except InputError as error:
-                # (Rows count from the start of the file, not of the chunk.)
-                parts = re.split(r"\brow (\d+)", str(error))
-                parts[1::2] = [f"row {int(number) + done}" for number in parts[1::2]]
-                raise InputError(f"'{path.name}': {''.join(parts)}") from error
+        for tasks, share in _in_threads(work, _chunks(path, separator, chunk_rows)):
+            made, start = [], done
+            for task in tasks:
+                try:
+                    made.append(task.result())
+                except InputError as error:
+                    # (Rows count from the start of the file, not of the part of a chunk.)
+                    parts = re.split(r"\brow (\d+)", str(error))
+                    parts[1::2] = [f"row {int(number) + done}" for number in parts[1::2]]
+                    raise InputError(f"'{path.name}': {''.join(parts)}") from error
+                done += len(made[-1])
+            chunk = pa.concat_tables(made)
             if separator:
                 rows = chunk.to_pandas()
-                rows.to_csv(part, sep=separator, index=False, mode="a", header=not done)
+                rows.to_csv(part, sep=separator, index=False, mode="a", header=not start)
             else:
                 if writer is None:
                     # (Of numbers that hardly repeat, dictionaries are most of the time of writing.)
@@ -105,7 +111,6 @@ def recalibrate_file(
                     writer = pa.parquet.ParquetWriter(part, chunk.schema, use_dictionary=few)
                     stack.enter_context(writer)
                 writer.write_table(chunk)
-            done += len(chunk)
             tell(progress, share, f"{done:,} rows recalibrated")
         if not done:
             raise InputError(f"'{path.name}' has no rows.")
@@ -114,16 +119,21 @@ def recalibrate_file(
 
 def _in_threads(
     work: Callable[[pa.Table], pa.Table], chunks: Iterator[tuple[pa.Table, float]]
-) -> Iterator[tuple[Future[pa.Table], float]]:
-    """Yield what one thread makes of each chunk with rows, in their order, and the share read."""
-    threads, begun = thread_count(None), deque[tuple[Future[pa.Table], float]]()
-    with limited_threads(1), ThreadPoolExecutor(threads) as pool:
-        for chunk, share in chunks:
-            if len(chunk):
-                begun.append((pool.submit(work, chunk), share))
-            if len(begun) > threads:
-                yield begun.popleft()
-        yield from begun
+) -> Iterator[tuple[list[Future[pa.Table]], float]]:
+    """Yield what threads make of the parts of each chunk, while they begin the next; share read."""
+    available, begun = thread_count(None), deque[tuple[list[Future[pa.Table]], float]]()
+    threads = min(available, _MOST_THREADS)
+    with limited_threads(available // threads), ThreadPoolExecutor(threads) as pool:
+        try:
+            for chunk, share in chunks:
+                if size := -(-len(chunk) // threads):
+                    parts = (chunk.slice(start, size) for start in range(0, len(chunk), size))
+                    begun.append(([pool.submit(work, part) for part in parts], share))
+                if len(begun) > 1:
+                    yield begun.popleft()
+            yield from begun
+        finally:  # what has not begun is not waited for
+            pool.shutdown(cancel_futures=True)
 
 
 def _with_columns(table: pa.Table, new: Mapping[str, NDArray[Any]]) -> pa.Table:
