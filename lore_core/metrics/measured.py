@@ -15,9 +15,9 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.units import mean_values, shuffled_halves
-from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
-from lore_core.data.weights import weighed
-from lore_core.kernel_sums import laplacian_sums
+from lore_core.data.validation import InputError, Points, as_group_labels, as_placed_rows
+from lore_core.data.weights import as_weights, weighed
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
@@ -28,7 +28,7 @@ from lore_core.metrics.global_metrics import (
     reliability_table,
     share_interval,
 )
-from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
+from lore_core.metrics.local_error import LocalErrors, scaled_bandwidth
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.metrics.without_bins import (
@@ -129,17 +129,10 @@ class Measured:
         return reliability_table(**self.binned_by_unit)
 
     @property
-    def _coordinates(self) -> Floats:
-        if self.embedding is None:
-            raise InputError("'embedding' must be given for local errors; got none.")
-        return as_coordinates(self.embedding)
-
-    @property
     def local_errors(self) -> LocalErrors:
         """Local errors; needs an embedding."""
         if not self.known_local:
-            z = self._coordinates
-            self.known_local.append(local_errors(**self.binned, embedding=z, gamma=self.gamma))
+            self.held_out_gap(local=True)
         return self.known_local[0]
 
     @cached_property
@@ -197,21 +190,38 @@ class Measured:
         """Return gaps in the direction the other half shows, 0 if none; NaN where not held out."""
         rows, held_out, index = self.scores, self.held_out, self.bin_index
         gap = rows.confidence - rows.outcome
+        reported = np.where(held_out, 0.0, gap)
         if local:
-            z, others = self._coordinates, ~held_out
-            direction = laplacian_sums(
+            direction = self._local_means(gap, reported)
+        else:
+            counted = np.bincount(index, weighed(reported, rows.weights)).astype(np.float64)
+            direction = counted[index[held_out]]
+        gap[held_out] *= np.sign(np.nan_to_num(direction))
+        return np.where(held_out, gap, np.nan)
+
+    def _local_means(self, gap: Floats, reported: Floats) -> Floats:
+        """Average near held-out rows what others report, in one pass with unknown local errors."""
+        if self.embedding is None:
+            raise InputError("'embedding' must be given for local errors; got none.")
+        rows, index = self.scores, self.bin_index
+        *_, z = as_placed_rows(rows.confidence, rows.outcome, self.embedding)
+        h = scaled_bandwidth(self.gamma, z.shape[1])
+        if self.known_local:
+            held_out, others = self.held_out, ~self.held_out
+            return laplacian_sums(
                 z[held_out],
                 z[others],
-                weighed(gap, rows.weights)[others],
-                bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
+                weighed(reported, rows.weights)[others],
+                bandwidth=h,
                 target_groups=index[held_out],
                 source_groups=index[others],
             )
-        else:
-            counted = np.where(held_out, 0.0, weighed(gap, rows.weights))
-            direction = np.bincount(index, counted).astype(np.float64)[index[held_out]]
-        gap[held_out] *= np.sign(np.nan_to_num(direction))
-        return np.where(held_out, gap, np.nan)
+        w, values = as_weights(rows.weights), np.column_stack([gap, reported])
+        means = laplacian_means(z, None, values, w, bandwidth=h, target_groups=index)
+        sizes, bins = (means.mass, means.effective_size), self.reliability.bins
+        signed = means.mean[:, 0].copy()  # (The other column need not stay.)
+        self.known_local.append(LocalErrors(signed, *sizes, index, bins, float(self.gamma), w))
+        return np.asarray(means.mean[self.held_out, 1])
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
