@@ -14,6 +14,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.defaults import N_BINS
 from lore_core.data.number_text import POINTS, percent, share_words
+from lore_core.data.probabilities import row_maximum
 from lore_core.data.units import as_units, by_unit, chosen_units
 from lore_core.data.validation import as_confidence, as_group_labels, as_outcome
 from lore_core.data.weights import as_weights, chosen_weights
@@ -53,9 +54,9 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     z = ndtri(level)
 
     def row(data: Dataset) -> tuple[float, ...]:
-        top = data.probabilities.argmax(axis=1)
-        changed = data.probabilities.max(axis=1) > data.confidence + _TIE
-        right = np.where(changed, top == data.labels, data.outcome == 1)
+        changed = row_maximum(data.probabilities) > data.confidence + _TIE
+        right = data.outcome == 1
+        right[changed] = data.probabilities[changed].argmax(axis=1) == data.labels[changed]
         apart = right - data.outcome
         n, net, moved = len(data), apart.sum(), np.abs(apart).sum()
         middle = net / (n + 2)

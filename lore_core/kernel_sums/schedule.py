@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from threading import Event
+from typing import Any, TypeVar
 
+from lore_core.data.progress import Cancelled, Progress, part_of
 from lore_core.data.validation import check_integer
 
 try:
@@ -14,6 +16,8 @@ try:
 except ImportError:  # comes with scikit-learn; without it only the processors count
     ThreadpoolController = None
 
+_Found = TypeVar("_Found")
+_Other = TypeVar("_Other")
 #: Work (in row-steps) below which starting threads costs more than it saves.
 _WORTH_THREADS = 100_000
 
@@ -70,14 +74,44 @@ def limited_threads(n_jobs: int) -> Iterator[None]:
         yield
 
 
-def one_thread_a_product() -> None:
-    """Let this process multiply matrices on one thread each, from now on; kernel sums use all.
+def one_thread_a_product() -> AbstractContextManager[object]:
+    """Multiply matrices on one thread each from now on, or in a ``with`` block; kernels use all.
 
     Fits multiply small matrices thousands of times; shared among threads beside a busy process they
     took two to four times as long; idle, nothing is lost.
     """
-    if ThreadpoolController is not None:
-        ThreadpoolController().limit(limits=1, user_api="blas")
+    if ThreadpoolController is None:
+        return nullcontext()
+    limit: AbstractContextManager[object] = ThreadpoolController().limit(limits=1, user_api="blas")
+    return limit
+
+
+def do_both(
+    aside: Callable[[Progress | None], _Found],
+    work: Callable[[Progress | None], _Other],
+    progress: Progress | None,
+) -> tuple[_Found, _Other]:
+    """Do two things at the same time; return what both found. On one thread: one after the other.
+
+    ``work`` is done in this thread and reports progress; where it fails, ``aside`` is cancelled.
+    """
+    if thread_count(None) == 1:
+        return aside(part_of(progress, 0.0, 0.5)), work(part_of(progress, 0.5, 1.0))
+    has_failed = Event()
+
+    def check(*_: object) -> None:
+        if has_failed.is_set():
+            raise Cancelled
+
+    # (Products of several threads may be rounded otherwise beside other work.)
+    with one_thread_a_product(), ThreadPoolExecutor(1) as thread:
+        begun = thread.submit(aside, check)
+        try:
+            found = work(progress)
+            return begun.result(), found
+        except BaseException:
+            has_failed.set()
+            raise
 
 
 class Workers:

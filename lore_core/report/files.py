@@ -4,8 +4,10 @@ import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from lore_core import __version__
 from lore_core.comparison.two_models import ModelComparison
@@ -16,6 +18,7 @@ from lore_core.data.errors import require
 from lore_core.data.export_text import as_json
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
+from lore_core.kernel_sums.schedule import do_both
 from lore_core.regions import SavedSubgroup, saved_subgroups
 from lore_core.regions.subgroups.saved import subgroups_json
 from lore_core.report.archive import FORMAT, check_output_path, option_words, write_bundle
@@ -239,23 +242,26 @@ def report_files(
         return sums_report_files(view, settings.n_draws, progress=progress)
     findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing, saved)
     findings.models = models
-    still = landscape_chart(findings)
-    charts = report_charts(findings, still)
-    landscape = None
-    if still is not None:
-        landscape = live_landscape(findings, still, part_of(progress, 0.7, 0.8))
-    drawings = report_drawings(findings, charts, landscape)
-    files = figure_files(charts, progress=part_of(progress, 0.8, 0.97))
+
+    def figures(progress: Progress | None) -> tuple[Any, Any, Any]:
+        still = landscape_chart(findings)
+        charts, landscape = report_charts(findings, still), None
+        if still is not None:
+            landscape = live_landscape(findings, still, part_of(progress, 0.0, 0.4))
+        drawings = report_drawings(findings, charts, landscape)
+        return landscape, drawings, figure_files(charts, progress=part_of(progress, 0.4, 1.0))
+
+    own = part_of(progress, 0.7, 0.97)
+    of_tables, (landscape, drawings, files) = do_both(partial(_tables, findings), figures, own)
     contents: dict[str, str] = {
         "index.html": "this page",
         "report.pdf": "the same on paper",
         "figures/*.html": "the figures, interactive, without a network",
     }
     contents["figures/*.svg, *.pdf"] = "the same for print, 84 mm wide"
-    tell(progress, 0.97, "writing tables")
-    for name, frame in tables(findings).items():
-        files |= table_files(name, frame)
-        contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
+    for name, (n_lines, made) in of_tables.items():
+        files |= made
+        contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({n_lines:,} lines)"
     found = saved_subgroups(findings.search, view.evaluation)
     files["subgroups.json"] = subgroups_json(found).encode()
     contents["subgroups.json"] = "the subgroups, for lore subgroups --file and the dashboard"
@@ -280,3 +286,13 @@ def report_files(
     files["report.pdf"] = report_pdf(page, drawings.values(), view.dataset.name)
     tell(progress, 1.0, "done")
     return dict(sorted(files.items()))
+
+
+def _tables(
+    findings: Findings, progress: Progress | None
+) -> dict[str, tuple[int, dict[str, bytes]]]:
+    """Return lines and files of each table, by its name."""
+    tell(progress, 0.0, "writing tables")
+    return {
+        name: (len(frame), table_files(name, frame)) for name, frame in tables(findings).items()
+    }

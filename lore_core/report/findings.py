@@ -3,10 +3,12 @@
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from lore_core.comparison.conclusions import Conclusion, conclude_recalibration
 from lore_core.comparison.effects import compare_groups, compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import GainEstimate
@@ -20,6 +22,7 @@ from lore_core.inference.intervals import N_SIMULATED
 from lore_core.inference.simulation import NullBand, NullErrors
 from lore_core.inference.whole_vector import class_table, describe_classes
 from lore_core.kernel_sums.compute import HAS_NUMBA
+from lore_core.kernel_sums.schedule import do_both
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
@@ -91,6 +94,7 @@ class Findings:
     classes: pd.DataFrame | None = None  #: Every class, the largest error first
     variables: pd.DataFrame = field(init=False)
     comparison: Comparison | None = None
+    recalibration: Conclusion | None = None  #: What methods gain, in a sentence
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
     grouping: methods.Grouping | None = None
     group_table: pd.DataFrame | None = None
@@ -118,6 +122,11 @@ class Findings:
     def min_group_size(self) -> int:
         """Smaller groups do not set the maximum."""
         return 1 if self.grouping is None else self.grouping.min_group_size
+
+
+#: A part: its name in ``Findings.missing``, what is said while it is computed, its share of the
+#: time, and what fills it in, or returns why these data do not allow it.
+_Part = tuple[str, str, float, Callable[[Findings, Progress | None], str | None]]
 
 
 def examine(
@@ -151,15 +160,27 @@ def examine(
         for name in settings.methods:
             if name not in known:
                 raise InputError(f"'methods' must be some of {known}; got {name!r}.")
-    total, done = sum(share for _, _, share, _ in _PARTS), 0.0
-    for name, text, share, work in _PARTS:
+    for parts, begin, end in ((_ABOUT_ROWS, 0.0, 0.7), (_ABOUT_METHODS, 0.7, 1.0)):
+        own, (*others, longest) = part_of(progress, begin, end), parts
+        if comparing is None and view.calibration is not None:
+            aside = partial(_compute, findings, others)
+            do_both(aside, partial(_compute, findings, [longest]), own)
+        else:
+            _compute(findings, parts, own)
+    known = [name for name, *_ in (*_ABOUT_ROWS, *_ABOUT_METHODS) if name in findings.missing]
+    findings.missing = {name: findings.missing[name] for name in known}
+    return findings
+
+
+def _compute(findings: Findings, parts: Sequence[_Part], progress: Progress | None) -> None:
+    total, done = sum(share for _, _, share, _ in parts), 0.0
+    for name, text, share, work in parts:
         begin, done = done, done + share
         own = part_of(progress, begin / total, done / total, text)
         tell(own, 0.0, text)
         why_not = work(findings, own)
         if why_not is not None:
             findings.missing[name] = why_not
-    return findings
 
 
 def _map(findings: Findings, progress: Progress | None) -> str | None:
@@ -203,14 +224,15 @@ def _curve(findings: Findings, progress: Progress | None) -> None:
 
 
 def _subgroups(findings: Findings, progress: Progress | None) -> None:
-    search = where.subgroups_of(findings.view, progress=progress)
+    halves = where.view_halves(findings.view)
+    search = where.subgroups_of(findings.view, halves=halves, progress=progress)
     findings.search = identified(search, findings.view.evaluation, findings.saved)
     if findings.for_figures:
         return
     overall = where.overall_of(findings.view)
     findings.verdict = where.verdict_of(findings.view, findings.search, overall=overall)
     if findings.verdict.level != "good":
-        found = methods.remaining_of(findings.view, progress)
+        found = methods.remaining_of(findings.view, progress, halves=halves)
         findings.remaining = "" if found is None else found.sentence(overall)
     findings.compositions = where.compositions_of(findings.view, findings.search)
     if findings.search.subgroups:
@@ -256,25 +278,38 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
     chosen = [offered[name] for name in wanted if name in offered]
     if not chosen:
         return "All recalibrators asked for need features, and these data have none."
-    own = part_of(progress, 0.0, 0.9)
     if findings.comparing is not None:
         names = [method.label for method in chosen]
-        findings.comparison = findings.comparing(names, findings.grouping, own)
+        findings.comparison = findings.comparing(names, findings.grouping, progress)
     else:
         # Global metrics alone where local ones would take too long.
         options = methods.interval_options(view, draws, n_methods=len(chosen))
         findings.comparison = methods.comparison_of(
-            view, chosen, options, grouping=findings.grouping, progress=own
+            view, chosen, options, grouping=findings.grouping, progress=progress
         )
-    if findings.view.is_local:
-        result, known, curves = findings.comparison, findings.curve, findings.method_curves
-        few = findings.for_figures or len(view.evaluation) > _MANY_ROWS
-        shown = methods.drawn_first(result) if few else list(result.datasets)
-        for label in shown:
-            c = result.datasets[label].confidence
-            same = view.target == TOP_LABEL and np.array_equal(c, view.target_rows.confidence)
-            curves[label] = known if known and same else where.curve_of(view, confidence=c)
     return None
+
+
+def _method_curves(findings: Findings, progress: Progress | None) -> None:
+    view, result, known = findings.view, findings.comparison, findings.curve
+    if result is None or not view.is_local:
+        return
+    few = findings.for_figures or len(view.evaluation) > _MANY_ROWS
+    shown = methods.drawn_first(result) if few else list(result.datasets)
+    for position, label in enumerate(shown):
+        own = part_of(progress, position / len(shown), (position + 1) / len(shown))
+        c = result.datasets[label].confidence
+        same = view.target == TOP_LABEL and np.array_equal(c, view.target_rows.confidence)
+        made = known if known and same else where.curve_of(view, own, confidence=c)
+        findings.method_curves[label] = made
+
+
+def _differences(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
+    result, is_top = findings.comparison, findings.view.target == TOP_LABEL
+    if result is not None and not findings.for_figures:
+        _ = result.differences, result.most_probable  # for tables and the page
+        search = findings.search if is_top else None
+        findings.recalibration = conclude_recalibration(result, search)
 
 
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
@@ -315,10 +350,8 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
         findings.retraining_sentence, findings.retraining = where.retraining_of(view, known)
 
 
-#: Of each part: its name in ``Findings.missing``, what is said while it is computed, its share of
-#: the time, and what fills it in, or returns why these data do not allow it. Later parts use
-#: earlier ones.
-_PARTS: tuple[tuple[str, str, float, Callable[[Findings, Progress | None], str | None]], ...] = (
+#: Parts that use those before them. The last, the longest, is done while the others are.
+_ABOUT_ROWS: tuple[_Part, ...] = (
     ("map", "drawing a map", 1.0, _map),
     ("summary", "measuring", 3.0, _summary),
     ("chance", "simulating a calibrated model", 2.0, _chance),
@@ -326,7 +359,11 @@ _PARTS: tuple[tuple[str, str, float, Callable[[Findings, Progress | None], str |
     ("subgroups", "searching subgroups", 2.0, _subgroups),
     ("vector", "testing every class", 2.0, _vector),
     ("variables", "ranking columns", 1.0, _variables),
-    ("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
+    ("recalibrators", "fitting the recalibrators", 8.0, _recalibrators),
+)
+_ABOUT_METHODS: tuple[_Part, ...] = (
     ("groups", "measuring groups", 3.0, _group_measures),
     ("decisions", "counting rewards", 1.0, _decisions),
+    ("differences", "testing differences", 1.0, _differences),
+    ("curves", "trying bandwidths", 4.0, _method_curves),
 )

@@ -6,7 +6,7 @@ from functools import cache, partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_recalibration
+from lore_core.comparison import conclude_bandwidths, conclude_groups
 from lore_core.comparison.effects import about_predictions
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance, metric_table
@@ -132,11 +132,9 @@ def report_page(
 
 def _summary(findings: Findings, fill: Fill) -> Markup:
     """Say on one page what the sections come to."""
-    result, is_top = findings.comparison, findings.view.target == TOP_LABEL
     conclusions = [("where", findings.remaining)]
-    if result is not None:
-        found = conclude_recalibration(result, findings.search if is_top else None)
-        conclusions.append(("recalibrators", found.sentence))
+    if findings.recalibration is not None:
+        conclusions.append(("recalibrators", findings.recalibration.sentence))
     if findings.group_reports:
         found = conclude_groups(findings.group_reports, findings.min_group_size)
         conclusions.append(("groups", found.sentence))
@@ -256,7 +254,7 @@ def _recalibrators(findings: Findings, fill: Fill) -> Markup:
         by=by,
         names=result.names,
         about_predictions=f"{about_predictions(result.most_probable)} {result.note_on_nll}",
-        conclusion=conclude_recalibration(result, findings.search if top_label else None),
+        conclusion=findings.recalibration,
         saved=saved,
         first=first,
         headings=[item.heading for item in shown],

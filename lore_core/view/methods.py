@@ -33,7 +33,7 @@ from lore_core.metrics.rewards import answer_threshold, risk_curve
 from lore_core.recalibration import MatrixScaling, Recalibrator, offered_recalibrators
 from lore_core.recalibration.dataset_rows import cross_fitted
 from lore_core.recalibration.registry import named_recalibrator
-from lore_core.regions.subgroups.find import halves_of
+from lore_core.regions.subgroups.find import Halves, halves_of
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view.inference import chance_errors_of
@@ -273,20 +273,25 @@ _MAX_ROWS, _FOLDS, _MAX_MATRIX_CLASSES = 20_000, 5, 30
 
 
 def remaining_of(
-    view: View, progress: Progress | None = None, *, earlier: Remaining | None = None
+    view: View,
+    progress: Progress | None = None,
+    *,
+    earlier: Remaining | None = None,
+    halves: Halves | None = None,
 ) -> Remaining | None:
     """Search for subgroups that the best global method leaves; None without calibration rows.
 
     The method is chosen by cross-validated log loss on at most 20,000 calibration rows and fitted
     on all of these. Temperature scaling is kept unless another is better by one standard error.
     ``earlier``: found at another bandwidth, with other bins or maps; its method is used.
+    ``halves``: of the rows before, whose columns are taken.
     """
     if view.calibration is None or len(view.calibration) < 2 * _FOLDS:
         return None
     tell(progress, 0.0, "fitting a global method")
     method = _best_global(view.calibration, view) if earlier is None else earlier.method
     after = method.recalibrate(view.evaluation)
-    halves = halves_of(after, target=view.target, random_state=view.seed)
+    halves = halves_of(after, target=view.target, random_state=view.seed, like=halves)
     return Remaining(
         method=method,
         overall=overall_gap(

@@ -292,10 +292,12 @@ def halves_of(
     against: Against | Literal["auto"] = "auto",
     by_prediction: bool = True,
     random_state: int = 0,
+    like: Halves | None = None,
 ) -> Halves:
     """Halve rows, to look for subgroups on one map and bandwidth after the other.
 
-    ``by_prediction``: whether the predicted class may name a subgroup.
+    ``by_prediction``: whether the predicted class may name a subgroup. ``like``: of the same rows
+    with other confidences, whose columns are taken.
     """
     target_rows = dataset.target(target)
     c, a = target_rows.confidence, target_rows.outcome
@@ -305,12 +307,15 @@ def halves_of(
         raise validation.InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
-    times = int(np.clip(len(c) // (_PARTS * MIN_ROWS), 1, _MOST_TIMES))
-    known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
-    known = [item for item in known if by_prediction or item.name != PREDICTED]
-    searched = [*known, *word_attributes(dataset)]
-    coarse = [item.coarser(_PARTS) for item in searched]
-    rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights), target_rows.units)
+    if like is None:
+        times = int(np.clip(len(c) // (_PARTS * MIN_ROWS), 1, _MOST_TIMES))
+        known = telling_attributes(dataset, target=target, n_parts=_PARTS * times)
+        known = [item for item in known if by_prediction or item.name != PREDICTED]
+        searched = [*known, *word_attributes(dataset)]
+        coarse = [item.coarser(_PARTS) for item in searched]
+        rows = Rows(c, a, searched, coarse, as_weights(target_rows.weights), target_rows.units)
+    else:
+        rows = replace(like.rows, confidence=c, outcome=a)
     turns = _turns(c, target_rows.units, random_state) if len(rows) >= 2 * MIN_ROWS else []
     halves = [(SearchedHalf(rows, half, against), held_out) for half, held_out in turns]
     return Halves(rows, against, halves)
