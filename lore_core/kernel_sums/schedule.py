@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from threading import Event
 from typing import Any, TypeVar
@@ -74,16 +74,14 @@ def limited_threads(n_jobs: int) -> Iterator[None]:
         yield
 
 
-def one_thread_a_product() -> AbstractContextManager[object]:
+def one_thread_a_product() -> Any:
     """Multiply matrices on one thread each from now on, or in a ``with`` block; kernels use all.
 
     Fits multiply small matrices thousands of times; shared among threads beside a busy process they
     took two to four times as long; idle, nothing is lost.
     """
-    if ThreadpoolController is None:
-        return nullcontext()
-    limit: AbstractContextManager[object] = ThreadpoolController().limit(limits=1, user_api="blas")
-    return limit
+    known = ThreadpoolController is not None
+    return ThreadpoolController().limit(limits=1, user_api="blas") if known else nullcontext()
 
 
 def do_both(

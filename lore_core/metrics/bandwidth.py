@@ -101,7 +101,9 @@ def bandwidth_curve(
         error, size = np.abs(means.mean[:, 0]), means.effective_size
         largest[b], average[b] = error.max(), np.average(error, weights=w)
         supported[b] = error[size >= MIN_EFFECTIVE_SIZE].max(initial=-np.inf)
-        median[b] = _median(size)
+        half, odd = divmod(len(c), 2)
+        size.partition(half)  # (As numpy's median, in a sixth of the time.)
+        median[b] = size[half] if odd else (size[:half].max() + size[half]) / 2
     at_zero = np.abs(_duplicate_means(c - a, index, z, w))
     table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
     large = table.effective_size >= MIN_EFFECTIVE_SIZE
@@ -119,14 +121,6 @@ def bandwidth_curve(
             float(np.abs(table.gap[large]).max()) if large.any() else float("nan")
         ),
     )
-
-
-def _median(values: Floats) -> float:
-    """Return the median of values, which are reordered: numpy's in a sixth of the time."""
-    middle = len(values) // 2
-    values.partition(middle)
-    upper = values[middle]
-    return float(upper if len(values) % 2 else (values[:middle].max() + upper) / 2)
 
 
 def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:

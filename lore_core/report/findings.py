@@ -296,20 +296,12 @@ def _method_curves(findings: Findings, progress: Progress | None) -> None:
         return
     few = findings.for_figures or len(view.evaluation) > _MANY_ROWS
     shown = methods.drawn_first(result) if few else list(result.datasets)
-    for position, label in enumerate(shown):
-        own = part_of(progress, position / len(shown), (position + 1) / len(shown))
+    for label in shown:
+        tell(progress, len(findings.method_curves) / len(shown), label)
         c = result.datasets[label].confidence
         same = view.target == TOP_LABEL and np.array_equal(c, view.target_rows.confidence)
-        made = known if known and same else where.curve_of(view, own, confidence=c)
+        made = known if known and same else where.curve_of(view, confidence=c)
         findings.method_curves[label] = made
-
-
-def _differences(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
-    result, is_top = findings.comparison, findings.view.target == TOP_LABEL
-    if result is not None and not findings.for_figures:
-        _ = result.differences, result.most_probable  # for tables and the page
-        search = findings.search if is_top else None
-        findings.recalibration = conclude_recalibration(result, search)
 
 
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
@@ -335,7 +327,7 @@ def _datasets(findings: Findings) -> dict[str, Dataset]:
 
 
 def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
-    settings, datasets = findings.settings, _datasets(findings)
+    settings, datasets, result = findings.settings, _datasets(findings), findings.comparison
     ratio = settings.wrong_cost / settings.unsure_cost
     findings.rewards = compare_rewards(datasets)
     if findings.for_figures:
@@ -345,6 +337,10 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
         findings.rewards_at_costs, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
     view = findings.view
+    if result is not None:
+        _ = result.differences, result.most_probable  # for tables and the page
+        search = findings.search if view.target == TOP_LABEL else None
+        findings.recalibration = conclude_recalibration(result, search)
     if view.calibration is not None or not view.dataset.is_simple_sample:
         known = findings.gains if view.target == TOP_LABEL else None
         findings.retraining_sentence, findings.retraining = where.retraining_of(view, known)
@@ -363,7 +359,6 @@ _ABOUT_ROWS: tuple[_Part, ...] = (
 )
 _ABOUT_METHODS: tuple[_Part, ...] = (
     ("groups", "measuring groups", 3.0, _group_measures),
-    ("decisions", "counting rewards", 1.0, _decisions),
-    ("differences", "testing differences", 1.0, _differences),
+    ("decisions", "counting rewards", 2.0, _decisions),
     ("curves", "trying bandwidths", 4.0, _method_curves),
 )
