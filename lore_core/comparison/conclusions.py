@@ -144,11 +144,7 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
     ``reports``: :func:`~lore_core.comparison.effects.group_report` by method, of the same rows;
     others are compared with the first.
 
-    The difference between groups is tested at 5 % (:func:`group_difference_p`). Where every
-    confidence is right, at most 5 % of such sentences call a group miscalibrated, or a method
-    harmful: that rests on the joint 95 % intervals of all groups (Clopper–Pearson, Bonferroni). A
-    group is miscalibrated where its interval leaves out 0; a method is nearer than another where
-    the whole interval of the accuracy is.
+    What each sentence takes: docs/method.md ("Conclusions").
     """
     first, *others = reports
     before = reports[first].set_index("group")
@@ -266,10 +262,7 @@ def conclude_recalibration(result: Comparison, search: SubgroupSearch | None = N
     ``result``: the first method is what the others are compared with. ``search``: subgroups of the
     same rows, of the top label; the first is spoken of.
 
-    A method helps where its NLL or, if none, its Brier score is lower than the first's by joint
-    paired intervals; either score errs in at most 2.5 %. "Leave it" takes intervals that rule out a
-    gain of 2 % of the NLL. The subgroup's gap is that of its held-out rows, with one Wilson
-    interval of their accuracy, which no method changes.
+    What each sentence takes: docs/method.md ("Conclusions"). Either score errs in at most 2.5 %.
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:

@@ -69,9 +69,8 @@ def random_folds(units: Ints | None, n_rows: int, n_folds: int, random_state: in
 def by_unit(values: Floats, weights: Floats | None, units: Ints) -> Floats:
     """Return values of units whose plain mean is that of the rows, and whose scatter its error.
 
-    ``values`` (n,): NaN for rows that take no part. With S_g = Σ w v and W_g = Σ w over the rows of
-    unit g, m = Σ S_g / Σ W_g and G units: u_g = m + G (S_g − m W_g) / Σ W; NaN without rows. The
-    squared error of their mean, Σ (u − m)² / (G (G − 1)), is the cluster-robust variance of m.
+    ``values`` (n,): NaN for rows that take no part. u_g = m + G (S_g − m W_g) / Σ W, NaN without
+    rows; the rest is in docs/method.md ("Units of rows").
     """
     part = values == values
     n_units = int(units.max()) + 1

@@ -37,14 +37,7 @@ def synthetic(
     third on standard normal noise. ``calibrated``: plant no error. ``random_state``: seed. Raises
     InputError if an argument is out of its range.
 
-    Blob k holds a share π = (0.10, 0.55, 0.35) of the rows, with x₁ ~ N((−4, 0, 4), 1) and
-    x₂ ~ N(0, 1). The confidence depends on x₂ alone and is uniform,
-    c = 0.5 + 0.4 (2Φ(|x₂|) − 1) ∈ [0.5, 0.9]; class 1 is predicted where x₂ > 0. With r_k(x) the
-    probability that x came from blob k and g = 0.35,
-
-        c − q = g r_over(x) − g (0.10 / 0.35) r_under(x),    outcome ~ Bernoulli(q).
-
-    Since E[r_k | x₂] = π_k, the gap averages to 0 at every confidence: bins look calibrated.
+    At every confidence the gap averages to 0, so bins look calibrated: docs/method.md, at the end.
     """
     n = check_integer(n, "n", minimum=2)
     n_features = check_integer(n_features, "n_features", minimum=2)

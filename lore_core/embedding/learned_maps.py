@@ -56,11 +56,7 @@ def fit_tsne(
 
     Returns the rows on it (n, d), what places others, and what a reader should know about it.
 
-    In 2-D above 5,000 rows the negative gradient is interpolated, else computed with Barnes–Hut
-    trees, whose time grows much faster with n. ``perplexity`` is lowered to (n − 1)/3 where there
-    are few rows; ``n_iter`` follow the 250 iterations of early exaggeration. The start, scaled-down
-    principal components, keeps the large-scale arrangement alike from run to run (openTSNE:
-    Poličar, Stražar, Zupan, Journal of Statistical Software 109(3), 2024).
+    How it is fitted: docs/method.md ("Kernel and scale").
     """
     n = len(features)
     perplexity = min(check_positive(perplexity, "perplexity"), (n - 1) / 3)

@@ -88,11 +88,10 @@ def laplacian_sums(
 
     Notes
     -----
-    .. math:: S_i = \sum_j 1[g_i = h_j]\, w_j \exp(-\lVert t_i - s_j \rVert_1 / h)
-
-    Rounding, relative to :math:`\sum_j |w_j| k_{ij}`, is about 1e-14 for a million random rows in
-    the plane, 1e-11 for equally spaced ones. Terms below 1e-299 of the largest weight count as 0.
-    The time is O(n log n) for d = 1 and 2, O(n log² n) for d = 3 and O(n² d) beyond.
+    S_i = Σ_j w_j exp(−‖t_i − s_j‖₁ / h), over j of i's group. Rounding, relative to Σ_j |w_j| k_ij,
+    is about 1e-14 for a million random rows in the plane, 1e-11 for equally spaced ones. Terms
+    below 1e-299 of the largest weight count as 0. The time is O(n log n) for d = 1 and 2, O(n log²
+    n) for d = 3 and O(n² d) beyond.
     """
     problem = as_problem(
         targets,
@@ -134,14 +133,8 @@ def laplacian_means(
     effective sizes are wanted; without them it takes about two thirds of the time. Raises
     InputError if an argument is not as described.
 
-    With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the mass
-    at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights are
-    taken relative to the nearest source, :math:`\exp(-(d_{ij} - \min_j d_{ij}) / h)`, which leaves
-    both ratios as they are; so for h → 0 the mean becomes the nearest source's value (ties: their
-    average). Such targets, which are that far from all sources, take O(n) each.
-
-    Of weighted sources the mean is that of w v over that of w; the effective size, by a second
-    pass, that of equal weights times the square of the mean of w over the mean of w² at h/2.
+    For h → 0 the mean becomes the nearest source's value (ties: their average); targets so far from
+    all sources take O(n) each. Weights take a second pass (docs/method.md, "Exact kernel sums").
     """
     found = means_by_bandwidth(
         targets,

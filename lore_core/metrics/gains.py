@@ -49,9 +49,7 @@ def loss_parts(
 ) -> LossParts:
     """Estimate calibration loss and a lower bound of the grouping loss, with intervals.
 
-    Every row counts once: there are no weights.
-
-    ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes a, 0 or 1.
+    ``confidence``, ``outcome`` (n,): confidences c in [0, 1], outcomes a, 0 or 1; no weights.
     ``recalibrated`` (n,): a function g of the confidence, in [0, 1], learnt on *other* rows.
     ``predicted`` (n,): what a model learnt on *other* rows says of a − g from the features. Only
     its order within a bin counts. Formulas: docs/method.md ("Recalibrate, or retrain?"), after

@@ -142,9 +142,7 @@ def local_errors(
     k_γ(z_i, z_j) is multiplied by w_j. Equal-mass bins ignore them. ``progress``: called with the
     share done and a short message; may raise to cancel.
 
-    S_γ(i) = Σ_{j∈β(i)} (c_j − a_j) k_γ(z_i, z_j) / Σ_{j∈β(i)} k_γ(z_i, z_j), with β(i) the rows in
-    i's confidence bin and k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)): Luo et al. 2022, eq. 4 before the
-    absolute value.
+    Luo et al. 2022, eq. 4 before the absolute value: docs/method.md ("Local calibration error").
     """
     c, a, z = validation.as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)

@@ -44,10 +44,7 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
     Returns a DataFrame: one row a column: ``difference`` (the mean), ``low, high`` and ``p_value``
     (two-sided, adjusted for all columns); of fewer than two rows the last three are NaN.
 
-    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019), see docs/method.md. They
-    cover skewed means too; of values 0 and 1 they are Clopper and Pearson's. Each end of each
-    column has the same tail, which leaves 2.5 % of the draws outside any column: less than
-    Bonferroni's where columns vary together.
+    Gaffke's bounds, which cover skewed means too: docs/method.md ("Paired differences").
     """
     known = values.to_numpy(np.float64)
     if (missing := np.isnan(known).any(axis=1)).any():

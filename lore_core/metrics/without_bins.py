@@ -86,11 +86,7 @@ def isotonic_reliability(
     together: (n,). ``n_draws``: simulated models whose every confidence is right, at least 39.
     ``random_state``: their seed.
 
-    CORP (Dimitriadis, Gneiting, Jordan, PNAS 118, 2021): the frequencies are the isotonic
-    regression of outcomes on confidences, which split the score in three; see docs/method.md.
-
-    The band is of consistency, not of confidence: a calibrated model leaves it in one of twenty
-    cases *at each level*, and somewhere more often. For miscalibration as a whole see its p-value.
+    CORP (Dimitriadis, Gneiting, Jordan, 2021) and its band of consistency: docs/method.md.
     """
     c, a = as_rows(confidence, outcome)
     check_integer(n_draws, "n_draws", minimum=39)
@@ -218,9 +214,8 @@ def calibration_line(
     ``confidence`` in [0, 1], ``outcome`` 0 or 1, ``weights`` above 0, ``units``, whose rows go
     together: (n,).
 
-    The likeliest α of logit P(right) = α + logit c, and β of logit P(right) = α + β logit c, with c
-    clipped to [1e-6, 1 − 1e-6] (Van Calster et al., BMC Medicine 17, 2019; docs/method.md). There
-    is no α if all outcomes are alike, and no β if a confidence parts right from wrong.
+    See docs/method.md ("Intercept, slope, O/E"). There is no intercept if all outcomes are alike,
+    and no slope if a confidence parts right from wrong.
     """
     c, a = as_rows(confidence, outcome)
     w, u = as_weights(weights, len(c)), as_units(units, len(c))

@@ -74,16 +74,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     Notes
     -----
-    A calibration row has the (mean) probabilities of classifiers that were not fitted on it; rows
-    that no split holds out do not calibrate. With one split its classifier predicts new rows, with
-    more one that is fitted on all rows. A class that a classifier was not fitted on has probability
-    0.
-
-    Margins m of a classifier without ``predict_proba`` are read as logits m / s, with s of the
-    lowest NLL on the calibration rows. A saved recalibrator is to be given these probabilities.
-
-    ``predict`` gives the class that is most probable *after* recalibration. With the default
-    recalibrator a row of weight 2 is not two rows: copies of a row would predict each other.
+    Which rows calibrate, and how margins become probabilities, which a saved recalibrator is to be
+    given: docs/recalibrators.md ("How they work"). ``predict`` gives the class that is most
+    probable *after* recalibration. With the default recalibrator a row of weight 2 is not two rows.
 
     Examples
     --------

@@ -87,9 +87,7 @@ class PlattScaling(Recalibrator):
 
     Notes
     -----
-    A logistic regression without penalty on Platt's smoothed targets: a right row counts as (N₊ +
-    1)/(N₊ + 2) and a wrong one as 1/(N₋ + 2), so that the slope stays finite. A row of weight 2 is
-    not two rows: N₊ and N₋ sum to the effective sample size, (Σw)²/Σw².
+    On smoothed targets: docs/recalibrators.md ("How they work"). A row of weight 2 is not two rows.
 
     Platt, "Probabilistic outputs", 1999. Lin, Lin, Weng, Machine Learning 68, 2007.
     """
@@ -140,8 +138,7 @@ class BetaCalibration(Recalibrator):
 
     Notes
     -----
-    Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`), so that a
-    and b stay finite where p separates the outcomes. For these a row of weight 2 is not two rows.
+    On the targets of :class:`~lore_core.PlattScaling`. A row of weight 2 is not two rows.
 
     Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017.
     """
@@ -227,8 +224,8 @@ class LogisticRecalibration(Recalibrator):
 
     Notes
     -----
-    Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) + λ/2 (Σ w²
-    + Σ (β_k − β)²), β free; the strongest λ gives Platt scaling. Weights: as of PlattScaling.
+    On the targets of :class:`~lore_core.PlattScaling`, with a penalty (docs/recalibrators.md). It
+    corrects errors along features and of classes, not local ones. A row of weight 2 is not two.
     """
 
     label = "Logistic regression"

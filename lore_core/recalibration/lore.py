@@ -65,8 +65,11 @@ class LoRe(Recalibrator):
 
     Notes
     -----
-    Formula: docs/method.md ("LoRe"). A row of weight 2 is two rows where bins are of equal width.
+    Formula and limits: docs/method.md ("LoRe"). A row of weight 2 is two rows where bins are of
+    equal width.
 
+    References
+    ----------
     Luo et al., "Local Calibration: Metrics and Recalibration", UAI 2022, eq. 6.
     """
 

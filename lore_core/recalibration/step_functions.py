@@ -185,11 +185,9 @@ class VennAbersState(TypedDict):
 class VennAbers(Recalibrator):
     """Replaces the top-label confidence by p₁ / (1 − p₀ + p₁).
 
-    p₀ and p₁ are isotonic regression's values at a row that is added to the calibration rows as a
-    wrong and as a right one; one of the two is calibrated. p₁ / (1 − p₀ + p₁) loses least
-    likelihood to the right one of both, and is never 0 or 1. Fitted: ``lower_``, ``upper_``
-    (2m + 1,), p₀ and p₁ below, at and above each of the m confidences of calibration rows. Rows
-    with weights are refused: they are not exchangeable.
+    p₀ and p₁: docs/recalibrators.md ("How they work"). Fitted: ``lower_``, ``upper_`` (2m + 1,), p₀
+    and p₁ below, at and above each of the m confidences of calibration rows. Rows with weights are
+    refused: they are not exchangeable.
 
     Vovk, Petej, Fedorova, "Large-scale probabilistic predictors", NeurIPS 2015.
     """

@@ -214,8 +214,6 @@ def error_field(
     along each side. ``min_effective_size``: nodes with a smaller n_eff are hidden. ``only`` (n,):
     mask; nodes whose nearest row of ``rows`` is none of them are hidden too. ``weights`` (n,):
     above 0.
-
-    A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).
     """
     z = as_coordinates(coordinates, "coordinates")
     c, a = as_rows(confidence, outcome, coordinates=z)

@@ -4,11 +4,8 @@ A row is in the cell of its confidence bin and place. A cell holds, of some weig
 dimension, Σ w·o with o the row's offset from the cell's lower corner, in 2^−16 of the finest cell;
 Σ w·o in two parts, of which the lower stays below 2^30, so that no sum of 2^31 rows overflows.
 
-Level L joins 2^L finest cells a dimension. The level of a set of rows is the lowest at which they
-fill no more cells than allowed. Parts fill no more, so the order of joining does not matter.
-
-Kernel sums of such rows have guaranteed bounds, which ``docs/mergeable.md`` derives, with h the
-width of a cell, s = d·γ, L = h/s and Λ = h/γ.
+Level L joins 2^L finest cells a dimension. Which level a set of rows has, and the bounds of kernel
+sums of such rows (h: width of a cell, s = d·γ, L = h/s, Λ = h/γ): docs/mergeable.md.
 """
 
 from __future__ import annotations

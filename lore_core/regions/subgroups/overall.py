@@ -165,11 +165,7 @@ class Excess:
     def lower_bound_of_many(self) -> Floats:
         """The same for ranges of which there are many: √(2 ln(e / share)) errors, at least 1.645.
 
-        Without any excess the largest of all ranges of a number, which are the more the shorter, is
-        then about as large at every length.
-
-        Dümbgen, Spokoiny, "Multiscale testing of qualitative hypotheses", Annals of Statistics 29,
-        2001.
+        Dümbgen, Spokoiny, 2001: docs/method.md ("Subgroups and the verdict").
         """
         errors = np.sqrt(2 - 2 * np.log(np.where(self.share > 0, self.share, 1.0)))
         error = np.maximum(self.error, self.scatter) * np.maximum(errors, _NORMAL_90)
@@ -223,9 +219,8 @@ def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
     (n_strata, 5 or 7): over all rows. ``against_zero``: the average is known to be 0 and not
     measured on these rows.
 
-    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). As r̄_b holds R's own rows, with f_b = n_Rb / n_b: Var D = Σ_b
-    (1 − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment. Of weighted rows
-    w r stands for r and n is Σ w; what a set is worth is (Σ w)² / Σ w² rows.
+    D and Var D: docs/method.md ("Subgroups and the verdict"). Of weighted rows w r stands for r and
+    n is Σ w; what a set is worth is (Σ w)² / Σ w² rows.
     """
     mass, value, own_variance, own_third, square, *more = np.moveaxis(inside.sum(axis=-2), -1, 0)
     variance, third = own_variance, own_third

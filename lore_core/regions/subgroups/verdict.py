@@ -124,10 +124,7 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
     ``overall``: of the rows that are searched. ``alpha``: of the search. ``share``: rows of the
     subgroup, as a share of all.
 
-    Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half, with standard
-    deviation √(p(1 − p)/m). Each half need succeed in 1 − √0.2 only, in two steps that are about as
-    hard: to be found on the other half, and to be confirmed. The set found is not quite the true
-    one, which takes a part of its gap. ``docs/trust.md`` has how often such subgroups are found.
+    Formula: docs/method.md ("Subgroups and the verdict"); how often they are found: docs/trust.md.
     """
     m = max(share * overall.worth / 2, 1.0)
     deviation = np.sqrt(overall.accuracy * (1 - overall.accuracy) / m)

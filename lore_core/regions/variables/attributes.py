@@ -301,12 +301,7 @@ def word_attributes(dataset: Dataset) -> list[cutting.Attribute]:
 
     The 300 most frequent words in at least 20 rows, 0.5 % and at most half of them; and groups of
     words found in the same texts, held where one of them is, or where two are. Outcomes have no
-    part in it. Empty without texts, and above 200,000 rows.
-
-    The 400 most frequent words in at least 6 rows are placed by the singular vectors of their
-    positive pointwise mutual information, log(n n_ab / (n_a n_b)), over pairs met in two texts or
-    more, and joined by average linkage of the cosines. Every branch of 6 to 24 words is a group;
-    words of grammar are in none.
+    part in it. Empty without texts, and above 200,000 rows. See docs/method.md ("Along columns").
     """
     if len(dataset) > MAX_ROWS:
         return []

@@ -86,9 +86,7 @@ def smooth_gap(
     without two different numbers. Raises InputError if the values are no numbers or the lengths
     disagree.
 
-    With u the mid-rank of a row as a share of the rows, gap(u) = Σ_j (c_j − a_j) k(u, u_j) / Σ_j
-    k(u, u_j) and k = exp(−|u − u_j| / 0.06), exactly. The band is Wilson's for n_eff rows, of the
-    smoothed gap, for each point alone.
+    How it is smoothed: docs/method.md ("Along columns").
     """
     series = pd.Series(np.asarray(values))
     c, a = as_rows(confidence, outcome, values=series)
@@ -168,11 +166,7 @@ def rank_variables(
     95 % interval ends furthest from 0, ``worst_value, worst_rows, worst_gap, worst_low,
     worst_high``.
 
-    Cochran's Q (Biometrics 10, 1954) of the parts' gaps g_b: Q = Σ_b w_b (g_b − ḡ)² with 1/w_b =
-    Σ_{i∈b} q_i (1 − q_i) / n_b² and ḡ their weighted mean; χ² with one degree of freedom less than
-    parts if the gap is the same everywhere. q is the accuracy at the row's confidence (15
-    equal-mass bins), not that of the part: a part in which all rows happen to be right would seem
-    certain.
+    The test is Cochran's Q: docs/method.md ("Along columns").
     """
     target_rows = dataset.target(target)
     c, a, w = target_rows.confidence, target_rows.outcome, as_weights(target_rows.weights)
