@@ -166,8 +166,10 @@ def leave_one_out_smooth(
             found.append(corrected_confidence(base, s, sums[g], mean, odds, accuracy))
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
+    found.clear()  # hundreds of candidates of many rows are most of the memory of a fit
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
-    return candidates, confidence, np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
+    np.maximum(likelihood, PROBABILITY_FLOOR, out=likelihood)
+    return candidates, confidence, np.log(likelihood, out=likelihood)
 
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
@@ -198,7 +200,8 @@ def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = 
     """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
-    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
+    likelihood = log_likelihood - log_likelihood.max(axis=0)
+    np.exp(likelihood, out=likelihood)
     for _ in range(n_steps):
         weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
     return np.asarray(weights / weights.sum())
