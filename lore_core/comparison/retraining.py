@@ -11,6 +11,7 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import InputError
+from lore_core.kernel_sums.schedule import limited_threads
 from lore_core.metrics.gains import LossParts, are_enough, loss_parts
 from lore_core.recalibration.logistic import BetaCalibration
 
@@ -75,17 +76,19 @@ def estimate_gains(
     )
     inputs = np.column_stack(_inputs(calibration))
     chosen = np.random.default_rng(random_state).permutation(len(inputs))[:_MOST_ROWS]
-    trees = HistGradientBoostingRegressor(
-        max_iter=50,
-        max_leaf_nodes=8,
-        min_samples_leaf=20,
-        l2_regularization=1.0,
-        max_features=min(1.0, _MOST_FEATURES / inputs.shape[1]),
-        early_stopping=False,
-        random_state=random_state,
-    ).fit(inputs[chosen], (known.outcome - before)[chosen])
-    # (Trees copy rows to their own number type.)
-    explained = by_blocks(lambda *part: trees.predict(np.column_stack(part)), *_inputs(rows))
+    # (Threads that wait for each other at each tree of each block would take eight times as long.)
+    with limited_threads(1):
+        trees = HistGradientBoostingRegressor(
+            max_iter=50,
+            max_leaf_nodes=8,
+            min_samples_leaf=20,
+            l2_regularization=1.0,
+            max_features=min(1.0, _MOST_FEATURES / inputs.shape[1]),
+            early_stopping=False,
+            random_state=random_state,
+        ).fit(inputs[chosen], (known.outcome - before)[chosen])
+        # (Trees copy rows to their own number type.)
+        explained = by_blocks(lambda *part: trees.predict(np.column_stack(part)), *_inputs(rows))
     return GainEstimate(new.confidence, new.outcome, after, explained)
 
 
