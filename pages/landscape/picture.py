@@ -40,7 +40,7 @@ from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.requests import offer
 from pages.shared.rows import picked_row, thumbnail_urls
-from pages.shared.scheduler import is_page_running, trim_memory, wait_for_pages
+from pages.shared.scheduler import is_page_running, run_when_idle, trim_memory, wait_for_pages
 from pages.shared.tasks import submit
 
 #: Rows whose images or words are sent at once, pixels of an image's side, letters of words.
@@ -436,6 +436,13 @@ def take_gamma(wanted: float) -> None:
         st.session_state["gamma"] = float(wanted)
 
 
+def _make_next(view: View, bin_index: int | None, on: Embedding) -> None:
+    """Make the fields that the next key on the slider asks for."""
+    at = int(np.abs(np.log(np.array(GAMMAS) / view.gamma)).argmin())
+    for gamma in GAMMAS[max(at - 1, 0) : at + 2]:
+        compute.packed_field_at(view.with_(gamma=gamma), bin_index, on)
+
+
 def _show_map(
     scene: Scene,
     picture: LandscapePicture,
@@ -452,6 +459,10 @@ def _show_map(
         # (Each reader's session holds those that it looks at.)
         fields = _FIELDS.get(looked_for) or FieldParts(view, scene.bin_index, scene.on, search)
         _FIELDS[looked_for] = fields
+        if field is not None:
+            run_when_idle(
+                ("next", fields.address), partial(_make_next, view, scene.bin_index, scene.on)
+            )
     live = subgroups.live_scene(
         scene,
         picture,

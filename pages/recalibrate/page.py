@@ -156,7 +156,7 @@ answer = top.empty()
 
 
 def _show_measured(measured: Comparison | None, others: list[str]) -> None:
-    conclude(answer, Conclusion("Whether it helps is said here once all methods are measured."))
+    conclude(answer, Conclusion("The answer appears here once all methods are measured."))
     if measured is None:
         table.container(height=_ROW_PIXELS * (len(others) + 3), border=False)
     else:
