@@ -56,45 +56,22 @@ class Target:
 class Dataset(Shown):
     """A classifier's predictions, the truth, and what is known about each row.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (n, K) or (n,)
-        Class probabilities; a vector is P(y = 1) of a binary problem.
-    labels : array-like of shape (n,)
-        True classes: indices 0 … K−1.
-    features : array-like of shape (n, p), optional
-        What "similar rows" means: a hidden layer, or the input table. A DataFrame brings its
-        column names.
-    groups : DataFrame, dict of columns by name or array-like of shape (n, g), optional
-        Columns that name a group of each row (for fairness).
-    metadata : DataFrame or dict of columns by name, optional
-        Other columns to show.
-    images : array-like of shape (n, h, w) or (n, h, w, 3), optional
-        uint8 thumbnails.
-    split : array-like of shape (n,), optional
-        ``"calibration"`` or ``"evaluation"`` a row.
-    class_names : sequence of str, optional
-        One name a class.
-    predictions : array-like of shape (n,), optional
-        Predicted classes, by default the most probable ones. They stay when recalibration lifts
-        another class above the predicted one.
-    name : str
-        How pages and errors call these data.
-    complete : bool
-        False where only the confidence was known and the rest of each vector was spread evenly;
-        NLL and Brier of the vector are then not the classifier's.
-    has_image : array-like of shape (n,), optional
-        Which rows have an image (the others' are black). None: all or no rows.
-    feature_names : sequence of str, optional
-        One meaningful name a feature, as the input table's columns have.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0 (:mod:`~lore_core.data.weights`); equal ones become None.
-    units : array-like of shape (n,), optional
-        The unit of each row, such as its patient (:mod:`~lore_core.data.units`): numbered by their
-        first rows, None if no two rows share one.
+    ``probabilities``: of classes (n, K), or (n,) P(y = 1) of a binary problem. ``labels`` (n,):
+    true classes, as indices 0 … K−1. ``features`` (n, p): what "similar rows" means: a hidden
+    layer, or the input table. A DataFrame brings its column names. ``groups``: a DataFrame, columns
+    by name or (n, g): columns that name a group of each row (for fairness). ``metadata``: a
+    DataFrame or columns by name: other columns to show. ``images`` (n, h, w) or (n, h, w, 3): uint8
+    thumbnails. ``split`` (n,): ``"calibration"`` or ``"evaluation"``. ``class_names``: one a class.
+    ``predictions`` (n,): predicted classes, by default the most probable ones. They stay when
+    recalibration lifts another class above the predicted one. ``name``: how pages and errors call
+    these data. ``complete``: False where only the confidence was known and the rest of each vector
+    was spread evenly; NLL and Brier of the vector are then not the classifier's. ``has_image``
+    (n,): which rows have an image (the others' are black); None: all or no rows.
+    ``feature_names``: one meaningful name a feature, as the input table's columns have. ``weights``
+    (n,): what each row counts for, above 0 (:mod:`~lore_core.data.weights`); equal ones become
+    None. ``units`` (n,): the unit of each row, such as its patient (:mod:`~lore_core.data.units`):
+    numbered by their first rows, None if no two rows share one.
 
-    Notes
-    -----
     Arrays are made read-only. ``digest`` is a sha256 over everything, computed once: caches use it.
     """
 

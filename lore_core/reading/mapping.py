@@ -33,43 +33,24 @@ class ColumnMapping:
     ``None`` means *guess*, an empty string or tuple *none*. A name ending in ``*`` stands for every
     column that starts so, in file order: ``features="f_*"``.
 
-    Parameters
-    ----------
-    label, prediction : str, optional
-        True and predicted classes, as indices or names.
-    probabilities : str or sequence of str, optional
-        One column a class, in class order; an array (n, K); or a single column of
-        ``probability_kind``.
-    probability_kind : {"probabilities", "logits", "confidence", "positive", "correct"}, optional
-        ``confidence`` is that of the predicted class and needs ``prediction``; ``positive`` is
-        P(y = 1) of a binary problem; a single ``logits`` column is its logit; ``correct`` is the
-        confidence in an answer, and ``label`` says whether it is right.
-    split : str, optional
-        Which rows are for calibration and which for evaluation.
-    features, groups, metadata : str or sequence of str, optional
-        What "similar rows" means; columns that name a group of each row; other columns to show, by
-        default every column without a role.
-    images : str, optional
-        Array of uint8 thumbnails; or a column of names of image files, below the table's folder.
-    row_id : str, optional
-        The rows' own identifiers; the first metadata column.
-    text : str, optional
-        A column of texts, kept as metadata; the features, if there are no others
-        (:func:`~lore_core.data.with_text_features`). Never guessed.
-    weight : str, optional
-        Weights of rows; rows of weight 0 are left out. The name ``weight`` is not guessed: it may
-        be in kilograms.
-    unit : str, optional
-        What rows go together, such as a patient with several visits: the unit of each row. Only a
-        column called ``unit`` is guessed; missing ones are units of their own.
-    table, query : str, optional
-        Sheet of a workbook or table of a database, by default the first or only one; SQL query to a
-        database (SQLite, DuckDB), instead of a table.
-    class_names : sequence of str, optional
-        The names themselves, in class order.
-    accept : str or sequence of str, optional
-        Checks that would refuse the data and that you have looked into: "class order", "scale",
-        "overlap", "incomplete", "confidence", "features".
+    ``label, prediction``: true and predicted classes, as indices or names. ``probabilities``: one
+    column a class, in class order; an array (n, K); or a single column of ``probability_kind``:
+    "probabilities"; "logits", of a single column that of P(y = 1); "confidence", that of the
+    predicted class, which needs ``prediction``; "positive", P(y = 1) of a binary problem;
+    "correct", the confidence in an answer, of which ``label`` says whether it is right. ``split``:
+    which rows are for calibration and which for evaluation. ``features``: what "similar rows"
+    means. ``groups``: columns that name a group of each row. ``metadata``: other columns to show,
+    by default every column without a role. ``images``: array of uint8 thumbnails; or a column of
+    names of image files, below the table's folder. ``row_id``: the rows' own identifiers; the first
+    metadata column. ``text``: a column of texts, kept as metadata; the features, if there are no
+    others (:func:`~lore_core.data.with_text_features`). Never guessed. ``weight``: weights of rows;
+    rows of weight 0 are left out. The name ``weight`` is not guessed: it may be in kilograms.
+    ``unit``: what rows go together, such as a patient with several visits: the unit of each row.
+    Only a column called ``unit`` is guessed; missing ones are units of their own. ``table``: sheet
+    of a workbook or table of a database, by default the first or only one; ``query``: SQL query to
+    a database (SQLite, DuckDB), instead of a table. ``class_names``: the names themselves, in class
+    order. ``accept``: checks that would refuse the data and that you have looked into: "class
+    order", "scale", "overlap", "incomplete", "confidence", "features".
     """
 
     label: str | None = None

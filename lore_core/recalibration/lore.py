@@ -68,8 +68,6 @@ class LoRe(Recalibrator):
     Formula and limits: docs/method.md ("LoRe"). A row of weight 2 is two rows where bins are of
     equal width.
 
-    References
-    ----------
     Luo et al., "Local Calibration: Metrics and Recalibration", UAI 2022, eq. 6.
     """
 

@@ -149,8 +149,6 @@ class SmoothLoRe(Recalibrator):
     line_ : tuple of float
         Slope and intercept of the line through the average.
 
-    Notes
-    -----
     Steps and formulas: docs/method.md ("LoRe smooth"). A row of weight 2 is not two rows: of two
     equal rows each would correct the other. Penalties and pseudo-rows are of rows of weight 1 on
     average.

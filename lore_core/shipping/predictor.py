@@ -27,23 +27,11 @@ class Predictor:
     Imports neither scikit-learn, pandas nor scipy. Without numba, kernel sums are computed by numpy
     over all pairs: slower, and equal to 1e-12.
 
-    Parameters
-    ----------
-    recalibrator : Recalibrator
-        Fitted; :meth:`load` reads one from a file.
-
-    Attributes
-    ----------
-    label : str
-        What tables call the method.
-    class_names : tuple of str
-        In the order of the probabilities.
-    feature_names : tuple of str
-        In the order of the features.
-    needs_features : bool
-        Whether :meth:`predict` needs features beside probabilities.
-    answer_threshold : AnswerThreshold or None
-        Which rows are not answered (``abstains(confidence)``), and what that guarantees.
+    ``recalibrator``: fitted; :meth:`load` reads one from a file. ``label`` is what tables call the
+    method, ``class_names`` and ``feature_names`` are in the order of the probabilities and
+    features, ``needs_features`` says whether :meth:`predict` needs features beside probabilities,
+    ``answer_threshold`` which rows are not answered (``abstains(confidence)``), and what that
+    guarantees, or None.
 
     Examples
     --------
