@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-# What has loaded the kernels uses them, however few the rows are.
-import lore_core.kernel_sums.compiled  # noqa: F401
+import lore_core.kernel_sums.compiled  # noqa: F401 -- used by what has loaded them, for few rows
 
 
 @pytest.fixture
