@@ -85,16 +85,16 @@ def one_thread_a_product() -> Any:
 
 
 def do_both(
-    aside: Callable[[Progress | None], _Found],
+    other: Callable[[Progress | None], _Found],
     work: Callable[[Progress | None], _Other],
     progress: Progress | None,
 ) -> tuple[_Found, _Other]:
     """Do two things at the same time; return what both found. On one thread: one after the other.
 
-    ``work`` is done in this thread and reports progress; where it fails, ``aside`` is cancelled.
+    ``work`` is done in this thread and reports progress; where it fails, ``other`` is cancelled.
     """
     if thread_count(None) == 1:
-        return aside(part_of(progress, 0.0, 0.5)), work(part_of(progress, 0.5, 1.0))
+        return other(part_of(progress, 0.0, 0.5)), work(part_of(progress, 0.5, 1.0))
     has_failed = Event()
 
     def check(*_: object) -> None:
@@ -103,7 +103,7 @@ def do_both(
 
     # (Products of several threads may be rounded otherwise beside other work.)
     with one_thread_a_product(), ThreadPoolExecutor(1) as thread:
-        begun = thread.submit(aside, check)
+        begun = thread.submit(other, check)
         try:
             found = work(progress)
             return begun.result(), found

@@ -163,8 +163,8 @@ def examine(
     for parts, begin, end in ((_ABOUT_ROWS, 0.0, 0.7), (_ABOUT_METHODS, 0.7, 1.0)):
         own, (*others, longest) = part_of(progress, begin, end), parts
         if comparing is None and view.calibration is not None:
-            aside = partial(_compute, findings, others)
-            do_both(aside, partial(_compute, findings, [longest]), own)
+            other = partial(_compute, findings, others)
+            do_both(other, partial(_compute, findings, [longest]), own)
         else:
             _compute(findings, parts, own)
     known = [name for name, *_ in (*_ABOUT_ROWS, *_ABOUT_METHODS) if name in findings.missing]

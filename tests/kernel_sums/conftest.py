@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-import lore_core.kernel_sums.compiled  # noqa: F401 -- used by what has loaded them, for few rows
+import lore_core.kernel_sums.compiled  # noqa: F401 -- once loaded, they sum few rows too
 
 
 @pytest.fixture
