@@ -224,8 +224,8 @@ class LogisticRecalibration(Recalibrator):
 
     Notes
     -----
-    On the targets of :class:`~lore_core.PlattScaling`, with a penalty (docs/recalibrators.md). It
-    corrects errors along features and of classes, not local ones. A row of weight 2 is not two.
+    On PlattScaling's targets, with a penalty (docs/recalibrators.md). It corrects errors along
+    features and of classes, not local ones. A row of weight 2 is not two rows.
     """
 
     label = "Logistic regression"
