@@ -50,6 +50,7 @@ def main(pipe: Connection, is_long: bool) -> None:
     """Do what the server asks for, and tell it what comes of it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches it as the end of the pipe
     gc.freeze()  # collecting would copy what processes share
+    large_arrays.set_up_heap()
     if hasattr(os, "nice"):
         os.nice(_LONG_NICENESS if is_long else _NICENESS)
     if not is_long:

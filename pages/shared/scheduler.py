@@ -27,16 +27,6 @@ _MAX_PAGES, _LONG_PAGE_SECONDS = max(2, os.cpu_count() or 1), 2.0
 _NOTICE_SECONDS = 1.0
 #: Seconds between two looks at whose turn it is; seconds for which the interpreter is one thread's.
 _POLL_SECONDS, _SWITCH_SECONDS = 0.1, 0.0005
-#: What of glibc's heap is set, by its ``mallopt``.
-_HEAP_SETTINGS = {
-    # One heap for all threads, so that the next page can use what one has freed.
-    -8: 1,  # M_ARENA_MAX
-    # Large arrays lie outside of it and are given back: those up to 32 MB would leave holes. (From
-    # 4 MB on numpy asks for huge pages; from 1 MB on, kernel sums took a fifth longer.)
-    -3: 2**22,  # M_MMAP_THRESHOLD
-    # As much may lie free at its end. (Where the one above is set, this is next to nothing.)
-    -1: 2**24,  # M_TRIM_THRESHOLD
-}
 _news = threading.Condition()
 #: When each page that runs began; those that wait: when they are due, and their number.
 _runs: list[float] = []
@@ -173,8 +163,7 @@ def set_up_process() -> None:
         # Each large array of a result holds a file open.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    for what, value in _HEAP_SETTINGS.items():
-        large_arrays.heap_function("mallopt")(what, value)
+    large_arrays.set_up_heap()
 
 
 def trim_memory() -> None:

@@ -13,6 +13,7 @@ from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from lore_core.dashboard import large_arrays
 from lore_core.dashboard.worker_pool import POOL, Request, Result, Task
 from lore_core.data.progress import Progress, tell
 from pages.shared.header import plain, show_error
@@ -193,6 +194,7 @@ def _watch_task(
 ) -> None:
     if task.wait(_SILENT_SECONDS):
         return
+    large_arrays.trim_memory()  # a worker needs it
 
     def stop() -> None:
         """Stop work that nobody else wants, and do not begin it again unasked."""
