@@ -152,6 +152,9 @@ class Comparison(Shown):
     @property
     def differences(self) -> dict[str, pd.DataFrame]:
         """Differences to the first method, by the name of each metric of :attr:`paired`."""
+        for metric in self.paired:
+            if metric.name in BY_CLASS:  # in threads by itself: both at once take much memory
+                self.difference(metric)
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
@@ -252,13 +255,13 @@ def compare(
 
     def fitted_and_measured(method: Recalibrator) -> tuple[Recalibrator, Dataset, Summary, str]:
         method, made = fitted(method)
-        summary = summarize(made, measured_on, details=False, **measuring)
         name = _with_remark(method, evaluation, made)
-        if map_array is not None:
-            summary = summary.map_arrays(map_array)
-            if made is not evaluation:
-                moved = map_array(made.probabilities), map_array(made.confidence)
-                made = evaluation.with_checked(*moved)
+        # (Before the kernel sums, which take most memory.)
+        if map_array is not None and made is not evaluation:
+            moved = map_array(made.probabilities), map_array(made.confidence)
+            made = evaluation.with_checked(*moved)
+        summary = summarize(made, measured_on, details=False, **measuring)
+        summary = summary if map_array is None else summary.map_arrays(map_array)
         return method, made, summary, name
 
     measured: dict[str, tuple[Recalibrator, Dataset, Summary, str]] = {}

@@ -17,7 +17,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.shown import Shown
 from lore_core.data.validation import Points
 from lore_core.inference.intervals import calibration_intervals
-from lore_core.metrics.catalogue import DESCRIBED
+from lore_core.metrics.catalogue import ALCE_HELD_OUT, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.means import mean_interval
@@ -102,7 +102,8 @@ def summarize(
     known_local = [] if local is None else [local]
     rows = Measured(dataset, embedding, *settings, known_local=known_local)
     chosen = [m for m in DESCRIBED if rows.allows(m) and (details or m.compared)]
-    values = {m.name: m.measure(rows) for m in chosen}
+    # (Kernel sums first: nothing else is in memory yet.)
+    values = {m.name: m.measure(rows) for m in sorted(chosen, key=lambda m: m is not ALCE_HELD_OUT)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
     limits |= {m.name: m.interval(rows) for m in chosen if m.interval}

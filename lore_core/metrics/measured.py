@@ -241,4 +241,5 @@ class Measured:
                 if isinstance(metric.measure, RowMean) and self.allows(metric)
             },
             index=pd.RangeIndex(self.dataset.n_units),
+            copy=False,
         )

@@ -49,7 +49,7 @@ _SMALLEST_WEIGHT = 1e-3
 #: every row. Beyond 3-D, where every pair is looked at, so many calibration rows count at most.
 _MANY_ROWS, _MOST_BEYOND_3D = 10_000, 30_000
 #: Rows that are corrected at once: kernel sums of more would be most of the memory.
-_MOST_ROWS = 2**19
+_MOST_ROWS = 2**18
 #: Rows that are averaged at once, so that steps stay in the processor's cache.
 _BLOCK = 2**14
 #: Steps of stacking: one for so many rows, and at least so many.

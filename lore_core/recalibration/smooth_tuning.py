@@ -197,11 +197,14 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
 
 
 def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
-    """Return weights whose average predicts left-out rows well; EM run to the end overfits."""
+    """Return weights whose average predicts left-out rows well; EM run to the end overfits.
+
+    ``log_likelihood`` becomes likelihoods: of many candidates there is one array in memory.
+    """
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
-    likelihood = log_likelihood - log_likelihood.max(axis=0)
-    np.exp(likelihood, out=likelihood)
+    log_likelihood -= log_likelihood.max(axis=0)
+    likelihood = np.exp(log_likelihood, out=log_likelihood)
     for _ in range(n_steps):
         weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
     return np.asarray(weights / weights.sum())
