@@ -96,26 +96,11 @@ class VectorScaling(AffineSoftmax):
 class MatrixScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + M x + b), x = log (p + ε) less its row's mean, M penalised most.
 
-    Parameters
-    ----------
-    keep_class : bool
-        Let no class become more probable than the predicted one.
-    strength : float, optional
-        ρ of the penalties below; by default chosen by cross-validation.
+    ``keep_class``: let no class become more probable than the predicted one. ``strength``: ρ of the
+    penalties; by default chosen by cross-validation, which leaves ``strength_``. Fitted:
+    ``diagonal_, bias_`` (K,), w and b; ``offset_``, ε; ``rest_`` (K, K) or (K, 32), M, of an empty
+    diagonal.
 
-    Attributes
-    ----------
-    diagonal_, bias_ : ndarray of shape (K,)
-        w and b.
-    offset_ : float
-        ε.
-    rest_ : ndarray of shape (K, K) or (K, 32)
-        M, of an empty diagonal.
-    strength_ : float
-        The penalty that was chosen.
-
-    Notes
-    -----
     Penalties and the choice of ρ and ε: docs/recalibrators.md ("How they work"). The most probable
     class can change. A row of weight 2 is not two rows, see VectorScaling.
 

@@ -38,18 +38,9 @@ class State(TypedDict):
 class TemperatureScaling(Recalibrator):
     """p' = softmax(log p / T), with the T that minimises the NLL of the calibration rows.
 
-    Parameters
-    ----------
-    bounds : tuple of float
-        Smallest and largest temperature tried.
+    ``bounds``: smallest and largest temperature tried. Fitted: ``temperature_``, above 1 where the
+    classifier was overconfident.
 
-    Attributes
-    ----------
-    temperature_ : float
-        Above 1 where the classifier was overconfident.
-
-    Notes
-    -----
     A row of weight 2 is two rows. The NLL that is minimised clips p at 1e-6.
 
     Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.
