@@ -76,10 +76,10 @@ def compute_sums(
     """
     n_t, m = len(problem.targets), problem.weights.shape[1] + ones
     d = problem.targets.shape[1]
-    is_plain, apart = _is_plain(problem, wanted, m), d > 3
+    is_plain, by_pairs = _is_plain(problem, wanted, m), d > 3
     if d in _FEW_SOURCES and not problem.is_self:
-        apart = _count_pairs(problem) <= _FEW_SOURCES[d] * (n_t + len(problem.sources))
-    layout = arrange(problem, apart=apart or is_plain, ones=ones)
+        by_pairs = _count_pairs(problem) <= _FEW_SOURCES[d] * (n_t + len(problem.sources))
+    layout = arrange(problem, apart=by_pairs or is_plain, ones=ones)
     if not layout.segments:
         yield from ((h, np.zeros((m - first, n_t))) for h, first in wanted.items())
         return
@@ -87,7 +87,7 @@ def compute_sums(
     if not is_plain:
         from lore_core.kernel_sums.plans import SWEEPS, plan_blocks
 
-        plan = plan_blocks if apart else SWEEPS[d]
+        plan = plan_blocks if by_pairs else SWEEPS[d]
     passes = as_passes(wanted, m, len(layout.index))
     # (Memory that was taken once costs less than new: all passes use the same.)
     room = np.empty((max(len(now.grid[3]) for now in passes), len(layout.index)))

@@ -124,7 +124,7 @@ class Findings:
         return 1 if self.grouping is None else self.grouping.min_group_size
 
 
-#: A part: its name in ``Findings.missing``, what is said while it is computed, its share of the
+#: A part: its name in ``Findings.missing``, what progress shows meanwhile, its share of the
 #: time, and what fills it in, or returns why these data do not allow it.
 _Part = tuple[str, str, float, Callable[[Findings, Progress | None], str | None]]
 
