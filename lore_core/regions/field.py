@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +23,6 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means
-from lore_core.kernel_sums.schedule import thread_count
 from lore_core.mergeable.cell_sums.cells import Bounded
 from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
 from lore_core.mergeable.cell_sums.summaries import LocalDistribution
@@ -113,30 +110,23 @@ class Grid:
         """
         h, shape = SMOOTHING * self.extent, self.near.shape
         columns, sums = [*(values * weights), weights], np.zeros((len(values) + 1, *shape))
-
-        def spread(end: Any) -> list[Floats]:
-            (row, from_row, up), (column, from_column, along) = end
-            node, k = row * len(self.x) + column, from_row * from_column
-            at_nodes = (np.bincount(node, k * part, self.near.size) for part in columns)
-            return [up @ at_node.reshape(shape) @ along.T for at_node in at_nodes]
-
-        with ThreadPoolExecutor(thread_count(None)) as threads:
-            axes = (self.y, points[:, 1]), (self.x, points[:, 0])
-            ends = product(*threads.map(lambda axis: _both_sides(axis[0], axis[1], h), axes))
-            for parts in threads.map(spread, ends):
-                np.add(sums, parts, out=sums)
+        across = list(_both_sides(self.x, points[:, 0], h))
+        for row, from_row, up in _both_sides(self.y, points[:, 1], h):
+            for column, from_column, along in across:
+                node, k = row * len(self.x) + column, from_row * from_column
+                for total, part in zip(sums, columns, strict=True):
+                    at_node = np.bincount(node, k * part, total.size).reshape(shape)
+                    np.add(total, up @ at_node @ along.T, out=total)
         near = sums[:, self.near]
         return np.asarray(near[:-1] / near[-1])
 
 
-def _both_sides(nodes: Floats, at: Floats, h: float) -> list[tuple[Ints, Floats, Floats]]:
-    """Return the nodes before places on an axis, and after, with kernels: to these, and beyond."""
+def _both_sides(nodes: Floats, at: Floats, h: float) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """Yield the nodes before places on an axis, then after, with kernels: to these, and beyond."""
     before = np.clip((at - nodes[0]) / (nodes[1] - nodes[0]), 0, len(nodes) - 2).astype(int)
     kernel = np.exp(-np.abs(nodes - nodes[:, None]) / h)
-    return [
-        (node, np.exp(-np.abs(at - nodes[node]) / h), beyond)
-        for node, beyond in ((before, np.triu(kernel)), (before + 1, np.tril(kernel)))
-    ]
+    for node, beyond in ((before, np.triu(kernel)), (before + 1, np.tril(kernel))):
+        yield node, np.exp(-np.abs(at - nodes[node]) / h), beyond
 
 
 def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) -> Grid:
