@@ -95,10 +95,10 @@ def do_both(
     """
     if thread_count(None) == 1:
         return other(part_of(progress, 0.0, 0.5)), work(part_of(progress, 0.5, 1.0))
-    has_failed = Event()
+    is_over = Event()
 
     def check(*_: object) -> None:
-        if has_failed.is_set():
+        if is_over.is_set():
             raise Cancelled
 
     # (Products of several threads may be rounded otherwise beside other work.)
@@ -107,9 +107,8 @@ def do_both(
         try:
             found = work(progress)
             return begun.result(), found
-        except BaseException:
-            has_failed.set()
-            raise
+        finally:
+            is_over.set()
 
 
 class Workers:
