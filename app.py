@@ -25,7 +25,7 @@ from lore_core.data.processes import DASHBOARD, preload
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from pages.shared import controls, header, live, session
 from pages.shared.files import arguments
-from pages.shared.methods import prefetch
+from pages.shared.methods import prefetch, prepare_data
 from pages.shared.requests import ROUTES, Assets
 from pages.shared.scheduler import page_slot, run_when_idle, set_up_process, trim_memory
 from pages.shared.tasks import JOB_PLACE, job_panel
@@ -120,8 +120,7 @@ async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; not while this file is only imported."""
     preload(DASHBOARD)
     threading.Thread(target=prepare_first_page, daemon=True).start()
-    if arguments().data:  # before the first page asks
-        threading.Thread(target=session.read_ahead, args=(arguments().data,), daemon=True).start()
+    threading.Thread(target=prepare_data, args=(arguments().data,), daemon=True).start()
     POOL.start()
     run_when_idle("warm", warm_pages)
     if is_bare:

@@ -30,7 +30,7 @@ class Visit:
     browser: float  #: … and of the browser
     wire: float  #: Bytes
     longest: float  #: Milliseconds of the longest task of the page's thread
-    before: float = 0.0  #: Processor seconds of the server while it came to rest before
+    before: float  #: Processor seconds of the server while it came to rest before, if it did
 
 
 Visits = dict[str, Visit]
@@ -42,9 +42,9 @@ class Measurement:
 
     n_rows: int
     cold: Visits = field(default_factory=dict)
+    rested: Visits = field(default_factory=dict)  #: Cold, each once the server rests
     overview_first: Visits = field(default_factory=dict)  #: Cold, in another order
     warm: Visits = field(default_factory=dict)
-    idle: Visits = field(default_factory=dict)  #: After the server came to rest
     changed: dict[str, float] = field(default_factory=dict)  #: From a setting to the new picture
     pages_peak: Memory = field(default_factory=Memory)  #: While pages are opened
     rest: Memory = field(default_factory=Memory)  #: A minute after the last of them
@@ -169,8 +169,14 @@ def tables(
 
 def page_table(one: Measurement) -> str:
     """Return the times of every page at one size, in the order in which they were opened."""
-    head = [f"{one.n_rows:,} rows", "cold", "cold, Overview first", "warm", "after idle"]
-    columns = (one.cold, one.overview_first, one.warm, one.idle)
+    head = [
+        f"{one.n_rows:,} rows",
+        "cold, at rest",
+        "cold, at once",
+        "cold, Overview first",
+        "warm",
+    ]
+    columns = (one.rested, one.cold, one.overview_first, one.warm)
     return markdown_table(head, [[page, *(times(of[page]) for of in columns)] for page in one.cold])
 
 
@@ -183,15 +189,15 @@ def profile_table(one: Measurement) -> str:
     head = [f"{one.n_rows:,} rows", "server, s", "browser, s", "wire, kB", "longest task"]
     cells = []
     for page in one.cold:
-        cold, warm, idle = one.cold[page], one.warm[page], one.idle[page]
+        visits = (one.rested[page], one.cold[page], one.warm[page])
         readings: tuple[Callable[[Visit], str], ...] = (
             lambda visit: f"{visit.server:.1f}",
             lambda visit: f"{visit.browser:.1f}",
             lambda visit: f"{visit.wire / 1000:,.0f}",
             lambda visit: milliseconds(visit.longest),
         )
-        row = (", ".join(map(read, (cold, warm))) for read in readings)
-        cells.append([page, *row, f"{idle.before:.1f}"])
+        row = (", ".join(map(read, visits)) for read in readings)
+        cells.append([page, *row, f"{visits[0].before:.1f}"])
     return markdown_table([*head, "while idle, s"], cells)
 
 

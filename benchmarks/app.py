@@ -10,7 +10,6 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,17 +66,15 @@ def measure(browser: Browser, n_rows: int, folder: Path) -> Measurement:
         with reading(browser) as reader:
             measured.cold = open_pages(reader, url, PAGES, watch)
             measured.warm = open_pages(reader, url, PAGES, watch)
-            before = watch.seconds
             time.sleep(REST_SECONDS)
             measured.rest = watch.now()
-        for page in PAGES:
-            wait_until_idle(watch)
-            rested = watch.seconds - before
-            with reading(browser) as reader:
-                visits = open_pages(reader, url, (page,), watch)
-            measured.idle[page] = replace(visits[page], before=rested)
-            before = watch.seconds
         measured.pages_peak = watch.peak
+    with (
+        serving(folder / "rested.txt", data) as (url, process),
+        MemoryWatch(process) as watch,
+        reading(browser) as reader,
+    ):
+        measured.rested = open_pages(reader, url, PAGES, watch, rests=True)
     with (
         serving(folder / "overview.txt", data) as (url, process),
         MemoryWatch(process) as watch,
@@ -112,10 +109,15 @@ def measure_shapes(browser: Browser, n_rows: int, folder: Path) -> str:
     return shape_table(found)
 
 
-def open_pages(reader: Reader, url: str, pages: tuple[str, ...], watch: MemoryWatch) -> Visits:
-    """Open pages one right after another, each when the one before it is complete."""
+def open_pages(
+    reader: Reader, url: str, pages: tuple[str, ...], watch: MemoryWatch, *, rests: bool = False
+) -> Visits:
+    """Open pages when the one before is complete, or, with ``rests``, the server is idle."""
     visits: Visits = {}
     for page in pages:
+        before = watch.seconds
+        if rests:
+            wait_until_idle(watch)
         used, browser = watch.seconds, browser_seconds()
         reader.open(page_address(url, page))
         content = reader.wait("watch.content", PAGE_PATIENCE)
@@ -127,6 +129,7 @@ def open_pages(reader: Reader, url: str, pages: tuple[str, ...], watch: MemoryWa
             browser_seconds() - browser,
             reader.wire(),
             max(reader.tasks(), default=0.0),
+            used - before,
         )
     return visits
 

@@ -52,46 +52,25 @@ def laplacian_sums(
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Floats:
-    r"""Sum weights over sources, each times the Laplacian kernel of its distance to the target.
+    """Sum weights over sources, each times the Laplacian kernel of its distance to the target.
 
-    Parameters
-    ----------
-    targets : Embedding or array-like of shape (n_t, d) or (n_t,)
-        Where sums are wanted. Any finite coordinates; there may be none.
-    sources : Embedding or array-like of shape (n_s, d) or (n_s,), or None
-        Where the weights are; None: at the targets ("self" sums).
-    weights : array-like of shape (n_s,) or (n_s, m)
-        Any finite numbers.
-    bandwidth : float or array-like of shape (g,)
-        h > 0, in units of the coordinates. Several share sorting, and those that are exactly
-        half of another also share exponentials.
-    target_groups, source_groups : array-like of int, of shape (n_t,) and (n_s,), optional
-        Only pairs of the same group count; −1: the row takes no part. For self sums
-        ``target_groups`` is enough.
-    exclude_self : bool
-        For self sums: leave out the pair (i, i). It is never added, rather than subtracted
-        afterwards, so nothing is lost where it would dominate.
-    tolerance : float
-        From eight dimensions and some thousand rows on, coordinates are rounded to 32-bit whole
-        numbers, twice as fast, where it is certain that no kernel value changes by more than
-        this share. 0: never.
-    n_jobs : int, optional
-        Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
-        fewer (``OMP_NUM_THREADS``). The result does not depend on it.
-    progress : callable, optional
-        Called with the share done, in [0, 1]. It may raise, to stop.
+    S_i = Σ_j w_j exp(−‖t_i − s_j‖₁ / h) over j of i's group: an array (n_t,) or (n_t, m), with a
+    leading axis where there are several ``bandwidth``; 0 for a target without a source.
 
-    Returns
-    -------
-    ndarray of shape (n_t,) or (n_t, m), with a leading axis of length g if bandwidth is a vector
-        0 for a target without a source.
+    ``targets`` (n_t, d) or (n_t,), ``sources`` alike: finite coordinates, or an Embedding; without
+    sources they are the targets ("self" sums). ``weights`` (n_s,) or (n_s, m): finite numbers.
+    ``bandwidth``: h > 0; several share sorting, and those exactly half of another exponentials.
+    ``target_groups``, ``source_groups``: whole numbers; only pairs of the same group count, a row
+    of −1 takes no part, self sums need the first alone. ``exclude_self``: of self sums, never add
+    the pair (i, i), so that nothing is lost where it would dominate. ``tolerance``: from eight
+    dimensions and some thousand rows on, coordinates are rounded to 32-bit whole numbers, twice as
+    fast, where it is certain that no kernel value changes by more than this share; 0: never.
+    ``n_jobs``: threads, by default one a processor, or fewer by ``OMP_NUM_THREADS``; the result
+    does not depend on it. ``progress``: called with the share done, it may raise to stop.
 
-    Notes
-    -----
-    S_i = Σ_j w_j exp(−‖t_i − s_j‖₁ / h), over j of i's group. Rounding, relative to Σ_j |w_j| k_ij,
-    is about 1e-14 for a million random rows in the plane, 1e-11 for equally spaced ones. Terms
-    below 1e-299 of the largest weight count as 0. The time is O(n log n) for d = 1 and 2, O(n log²
-    n) for d = 3 and O(n² d) beyond.
+    Rounding, relative to Σ_j |w_j| k_ij, is about 1e-14 for a million random rows in the plane,
+    1e-11 for equally spaced ones. Terms below 1e-299 of the largest weight count as 0. The time is
+    O(n log n) for d = 1 and 2, O(n log² n) for d = 3 and O(n² d) beyond.
     """
     problem = as_problem(
         targets,

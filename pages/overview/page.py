@@ -13,7 +13,6 @@ from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import GLOBAL_TILES, TILES
 from lore_core.metrics.proper_scores import clip_note
 from lore_core.metrics.tables import metric_columns
-from lore_core.view.methods import remaining_of
 from pages.shared import compute
 from pages.shared.cells import show_tile
 from pages.shared.charts import csv_button, diagram_choice, end_page, next_step, show_reliability
@@ -55,7 +54,7 @@ top = st.container(key="main_answer").empty()
 found_any = search is not None and bool(search.subgroups)
 request = None
 if view.calibration is not None and search is not None and (overall.matters or found_any):
-    request = compute.work(remaining_of, view)
+    request = compute.remaining(view)
 
 
 def _head(container: DeltaGenerator) -> None:

@@ -24,6 +24,7 @@ from lore_core.inference import VectorChance, class_table
 from lore_core.regions.subgroups.find import SubgroupSearch
 from lore_core.regions.subgroups.overall import Against
 from lore_core.regions.subgroups.saved import identified, saved_subgroups
+from lore_core.regions.subgroups.verdict import Remaining
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping
 from lore_core.view.scene import Scene
@@ -144,7 +145,7 @@ def curve(view: View, _progress: Progress | None = None) -> metrics.BandwidthCur
 suggestion = _cached(32, "Looking for the best γ …", "target", "binning", "maps")(
     where.suggestion_of
 )
-_halves = _cached(4, False, "target", "seed")(where.view_halves)
+halves = _cached(4, False, "target", "seed")(where.view_halves)
 telling_column = _cached(16, False)(regions.telling_column)
 matching_rows = _cached(16, False)(regions.rows_with)
 chance_errors = _cached(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
@@ -156,16 +157,16 @@ on_grid = _cached(64, False, "target")(where.grid_of)
 @_cached(12, False, *SEARCHED)
 def unnamed_subgroups(view: View, against: Against) -> SubgroupSearch:
     """Subgroups of the evaluation rows as they are found, in any thread."""
-    halves = _halves(view)
-    halves = halves if halves.against == against else _halves(view, against=against)
-    return where.subgroups_of(view, halves=halves)
+    usual = halves(view)
+    chosen = usual if usual.against == against else halves(view, against=against)
+    return where.subgroups_of(view, halves=chosen)
 
 
 def subgroups(view: View, against: Against | None = None) -> SubgroupSearch:
     """Subgroups of the evaluation rows with names; ``against``: what they are worse than."""
     is_slow = len(view.evaluation) > _FEW_ROWS
     with st.spinner("Searching subgroups …") if is_slow else nullcontext():
-        usual: Against = _halves(view).against
+        usual: Against = halves(view).against
         search: SubgroupSearch = unnamed_subgroups(view, against or usual)
     known = list(saved().values())
     # A region has the id that it has in the first search at the first γ, if it is found there.
@@ -275,6 +276,11 @@ def intervals(
     confidences = {name: item.confidence for name, item in result.datasets.items()}
     how: dict[str, Any] = {"confidences": confidences, "measured_on": measured_on}
     return work(methods.intervals_of, view, n_methods * len(view.dataset), **how)
+
+
+def remaining(view: View) -> Request[Remaining | None]:
+    """Return the work that searches for what the best global method leaves."""
+    return work(methods.remaining_of, view)
 
 
 def chance_request(view: View) -> Request[Any] | None:

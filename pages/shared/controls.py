@@ -30,7 +30,7 @@ GAMMAS = list(ROUND_GAMMAS)
 WHOLE_VECTOR = "whole vector"
 #: Where rows come from.
 DIRECTORY, PATH, UPLOAD, SAMPLE = "Directory", "Path", "Upload", "Sample"
-_FALLBACKS = ("PCA 2-D", "All features")
+FALLBACKS = ("PCA 2-D", "All features")
 
 
 #: Controls whose setting lives in the link; the page shown, and those that were made on it.
@@ -165,7 +165,7 @@ def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
     embedding = maps.find_map(dataset, wanted)
     if embedding is not None:
         return wanted, embedding
-    shown = next(name for name in _FALLBACKS if name in maps.available_maps(dataset))
+    shown = next(name for name in FALLBACKS if name in maps.available_maps(dataset))
     job = current_job()
     if job is not None and not job.ended:
         made = f"while {job.title} is being made"

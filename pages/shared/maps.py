@@ -1,5 +1,7 @@
 """Feature maps by name: which there are, which are ready, and how to get the others."""
 
+import threading
+
 import streamlit as st
 
 from lore_core import Dataset, Embedding
@@ -13,6 +15,7 @@ from pages.shared.tasks import JOB_PLACE, is_busy, job_panel, join_job, start_jo
 AUTOMATIC_SECONDS = 60.0
 _LEARNED = [MapName(method, dimensions) for method in ("tsne", "umap") for dimensions in (2, 3)]
 _LINEAR = [MapName("pca", dimensions) for dimensions in (2, 3, 10, 20, 50)]
+_TURN = threading.Lock()
 MAPS = {name.title: name for name in (*_LEARNED, *_LINEAR, MapName("identity"))}
 
 
@@ -74,10 +77,11 @@ def is_ready(dataset: Dataset, title: str) -> bool:
 
 def instant_map(dataset: Dataset, title: str) -> Embedding:
     """Return a linear map, which is made on the spot."""
-    embedding = store().maps.get((dataset.digest, title))
-    if embedding is None:
-        embedding = make_map(dataset, MAPS[title])
-        store().maps.hold((dataset.digest, title), embedding)
+    with _TURN:  # a page may ask for what is being prepared
+        embedding = store().maps.get((dataset.digest, title))
+        if embedding is None:
+            embedding = make_map(dataset, MAPS[title])
+            store().maps.hold((dataset.digest, title), embedding)
     return embedding
 
 

@@ -11,7 +11,7 @@ from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
 from lore_core.dashboard.background_tasks import estimate_gains
 from lore_core.dashboard.worker_pool import POOL, Request
 from lore_core.data.arrays import Mask
-from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
 from lore_core.figures.pictures.landscape import maps_of_methods
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.recalibration import offered_recalibrators
@@ -19,11 +19,12 @@ from lore_core.recalibration.registry import which_for_which_case
 from lore_core.regions import Field
 from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of, recalibrators_of
-from pages.shared import compute
+from pages.shared import compute, controls, maps, session
 from pages.shared.charts import end_page
 from pages.shared.controls import in_session, shown_view
 from pages.shared.header import plain
 from pages.shared.scheduler import run_when_idle
+from pages.shared.subgroups import MAX_ROWS_AT_ONCE
 from pages.shared.tasks import await_result, submit, this_session
 
 _COLUMN, _METHODS = "group_column", "methods"
@@ -159,25 +160,39 @@ def pair_of_maps(
     return fields, maps_of_methods(view.points(on=on[1]), known, fields, inside, **look)
 
 
+def prepare_data(paths: Sequence[str]) -> None:
+    """Read what the command line names, and compute what the first page will ask."""
+    loaded, name = session.read_ahead(paths), controls.FALLBACKS[0]
+    if loaded is not None and name in maps.available_maps(loaded.dataset):
+        view = View(loaded.dataset, maps={name: maps.instant_map(loaded.dataset, name)})
+        compute.errors(view)
+        compute.overall(view)
+        if len(view.evaluation) <= MAX_ROWS_AT_ONCE:
+            compute.unnamed_subgroups(view, compute.halves(view).against)
+
+
 def prefetch() -> None:
     """Compute what the comparing pages will ask of this page's view, once none runs."""
-    view, session = shown_view(), this_session()
+    view, reader = shown_view(), this_session()
     # (A page without a map says nothing of the one that the next page will have.)
     has_map = view is not None and (view.is_local or view.dataset.features is None)
     if POOL.is_started and view is not None and view.calibration is not None and has_map:
         # (What has to look at methods and rows is done later: the page has not ended yet.)
         methods, column = st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
-        run_when_idle(("prefetch", session), partial(_prefetch, view, session, methods, column))
+        run_when_idle(("prefetch", reader), partial(_prefetch, view, reader, methods, column))
 
 
-def _prefetch(view: View, session: str, names: list[str] | None, column: str | None) -> None:
+def _prefetch(view: View, reader: str, names: list[str] | None, column: str | None) -> None:
     def done(request: Request[Any] | None) -> Any:
         if request is None or request.seconds > _MAX_SECONDS:
             return None
-        task = submit(request, session)
+        task = submit(request, reader)
         task.wait()
         return None if task.error else task.result()
 
+    if view.target != ALL_CLASSES:  # for the Overview
+        done(compute.remaining(view))
+        compute.summary(view)
     if names is None:
         names = preselected(list(recalibrators_of(view)))
     on, groups = view.embedding if view.is_local else None, _grouping_by(view.dataset, column)

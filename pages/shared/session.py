@@ -183,12 +183,14 @@ def _read(paths: tuple[str, ...], state: State, mapping: reading.ColumnMapping |
     return as_loaded(result, " + ".join(paths), state, mapping)
 
 
-def read_ahead(paths: Sequence[str], *, is_urgent: bool = True) -> None:
-    """Read files that the command line names, before a page asks for them."""
+def read_ahead(paths: Sequence[str], *, is_urgent: bool = True) -> Loaded | None:
+    """Read files of the command line, without any the demo, before a page asks for them."""
     if not is_urgent:
         lower_priority()
     with suppress(InputError):  # the page reads them again, and shows why they cannot be read
-        _read(tuple(paths), states_of(map(Path, paths)), None)
+        named = tuple(paths)
+        return _read(named, states_of(map(Path, named)), None) if named else demo_data("digits")
+    return None
 
 
 def others() -> list[Loaded]:
