@@ -71,13 +71,8 @@ class VectorScaling(AffineSoftmax):
 
     ``keep_class``, ``strength``: see :class:`~lore_core.recalibration.MatrixScaling`.
 
-    Attributes
-    ----------
-    diagonal_, bias_ : ndarray of shape (K,)
-        w and b; 1 and 0 change nothing.
+    Fitted: ``diagonal_, bias_`` (K,), w and b; 1 and 0 change nothing.
 
-    Notes
-    -----
     The published method has no penalty (docs/recalibrators.md, "How they work"). The most probable
     class can change. A row of weight 2 is not two rows: equal rows would help to predict each other
     in cross-validation.
@@ -120,15 +115,9 @@ class DirichletCalibration(AffineSoftmax):
 
     ``keep_class``, ``strength`` (λ): see :class:`~lore_core.recalibration.MatrixScaling`.
 
-    Attributes
-    ----------
-    diagonal_, bias_ : ndarray of shape (K,)
-        The diagonal of W, and b.
-    rest_ : ndarray of shape (K, K) or (K, 32)
-        W without its diagonal.
+    Fitted: ``diagonal_, bias_`` (K,), the diagonal of W, and b; ``rest_`` (K, K) or (K, 32), W
+    without its diagonal.
 
-    Notes
-    -----
     Penalties: docs/recalibrators.md ("How they work"). The diagonal is free, as published: a class
     without calibration rows becomes all but impossible. The most probable class can change. A row
     of weight 2 is not two rows, see VectorScaling.

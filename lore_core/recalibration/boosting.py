@@ -126,18 +126,9 @@ class BoostingRecalibration(Recalibrator):
     and trees t of eight leaves at most on x = [log p of all classes, features], with a number v for
     each class in each leaf.
 
-    Parameters
-    ----------
-    n_trees : int, optional
-        By default chosen by fivefold cross-validation, 150 at most of each kind.
+    ``n_trees``: by default chosen by fivefold cross-validation, 150 at most of each kind. Fitted:
+    ``base_``, the matrix scaling.
 
-    Attributes
-    ----------
-    base_ : MatrixScaling
-        The matrix scaling.
-
-    Notes
-    -----
     Formulas: docs/recalibrators.md ("How they work"). The most probable class can change. A row of
     weight 2 is not two rows: leaves, quantiles, folds and the penalty of matrix scaling count rows.
 

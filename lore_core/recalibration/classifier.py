@@ -36,44 +36,25 @@ Split = tuple[Ints, Ints]
 class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose probabilities are recalibrated where they are locally wrong.
 
-    Parameters
-    ----------
-    estimator : scikit-learn classifier, optional
-        With ``predict_proba`` or ``decision_function``; copied. A ``FrozenEstimator`` is used as it
-        is, and all rows of ``fit`` calibrate, whatever ``cv`` is. By default a logistic regression.
-    recalibrator : Recalibrator, optional
-        By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied. Grids search its parameters
-        as ``recalibrator__gamma``.
-    feature_map : str or sequence of str
-        Maps on which rows are near each other, fitted on the rows of ``fit`` without their labels,
-        such as ``"umap-3"`` or ``"identity"``; ``"pca-20"`` has at most as many dimensions as there
-        are features. LoRe smooth weighs all, other methods take the first.
-    features : transformer or callable, optional
-        Computes the features of map and recalibrator: an object with ``transform`` (copied, and
-        fitted if it is not) or a function of ``X``. By default ``X`` itself, which must then be
-        numbers, unless only probabilities are used. A sparse ``X`` is made dense, up to 2 GiB.
-    cv : float, int, splitter, iterable of splits, None or "prefit"
-        A share in (0, 1) of each class is held out to calibrate on. Else as in scikit-learn: a
-        number of stratified folds, None for five, an object with ``split``, or (train, test)
-        indices, as of a splitter that needs groups. ``"prefit"``: the classifier is fitted, and all
-        rows of ``fit`` calibrate.
-    random_state : int
-        Seed of the rows that are held out, and of the map.
+    ``estimator``: with ``predict_proba`` or ``decision_function``; copied. A ``FrozenEstimator`` is
+    used as it is, and all rows of ``fit`` calibrate, whatever ``cv`` is. By default a logistic
+    regression. ``recalibrator``: by default :class:`~lore_core.recalibration.SmoothLoRe`; copied.
+    Grids search its parameters as ``recalibrator__gamma``. ``feature_map``: one or several maps on
+    which rows are near each other, fitted on the rows of ``fit`` without their labels, such as
+    ``"umap-3"`` or ``"identity"``; ``"pca-20"`` has at most as many dimensions as there are
+    features. LoRe smooth weighs all, other methods take the first. ``features``: computes the
+    features of map and recalibrator, an object with ``transform`` (copied, and fitted if it is not)
+    or a function of ``X``. By default ``X`` itself, which must then be numbers, unless only
+    probabilities are used; a sparse ``X`` is made dense, up to 2 GiB. ``cv``: a share in (0, 1) of
+    each class is held out to calibrate on, else as in scikit-learn: a number of stratified folds,
+    None for five, an object with ``split``, or (train, test) indices, as of a splitter that needs
+    groups; ``"prefit"``: the classifier is fitted, and all rows of ``fit`` calibrate.
+    ``random_state``: seed of the rows that are held out, and of the map.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    estimator_ : scikit-learn classifier
-        The fitted classifier.
-    recalibrator_ : Recalibrator
-        Fitted; ``recalibrator_.save("m.lore")`` ships it.
-    maps_ : dict of Embedding by name
-        The feature maps; empty for a recalibrator that needs none.
-    margin_scale_ : float or None
-        What the margins of a classifier without ``predict_proba`` are divided by; None with it.
+    Fitted: ``classes_``; ``estimator_``; ``recalibrator_``, which ``recalibrator_.save("m.lore")``
+    ships; ``maps_``, by name, none where the recalibrator needs none; ``margin_scale_``, what the
+    margins of a classifier without ``predict_proba`` are divided by, else None.
 
-    Notes
-    -----
     Which rows calibrate, and how margins become probabilities, which a saved recalibrator is to be
     given: docs/recalibrators.md ("How they work"). ``predict`` gives the class that is most
     probable *after* recalibration. With the default recalibrator a row of weight 2 is not two rows.

@@ -80,13 +80,8 @@ class PlattState(TypedDict):
 class PlattScaling(Recalibrator):
     """p' = 1 / (1 + exp(−(αℓ + β))) with ℓ the log-odds of the top-label confidence.
 
-    Attributes
-    ----------
-    slope_, intercept_ : float
-        α and β; 1 and 0 leave every confidence as it is.
+    Fitted: ``slope_, intercept_``, α and β; 1 and 0 leave every confidence as it is.
 
-    Notes
-    -----
     On smoothed targets: docs/recalibrators.md ("How they work"). A row of weight 2 is not two rows.
 
     Platt, "Probabilistic outputs", 1999. Lin, Lin, Weng, Machine Learning 68, 2007.
@@ -131,13 +126,9 @@ class BetaCalibration(Recalibrator):
     Of two classes p is the probability of the second, and the most probable class can change. Of
     more it is the confidence.
 
-    Attributes
-    ----------
-    coefficients_ : ndarray of shape (3,)
-        a, b and m; with 1, 1 and 0 nothing changes, with a = b it is Platt scaling.
+    Fitted: ``coefficients_`` (3,), a, b and m; with 1, 1 and 0 nothing changes, with a = b it is
+    Platt scaling.
 
-    Notes
-    -----
     On the targets of :class:`~lore_core.PlattScaling`. A row of weight 2 is not two rows.
 
     Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017.
@@ -217,13 +208,8 @@ class LogisticRecalibration(Recalibrator):
 
     x are the features, each of mean 0 and variance 1 on the calibration rows.
 
-    Parameters
-    ----------
-    strength : float, optional
-        λ of the penalty below; by default chosen by cross-validation.
+    ``strength``: λ of the penalty below; by default chosen by cross-validation.
 
-    Notes
-    -----
     On PlattScaling's targets, with a penalty (docs/recalibrators.md). It corrects errors along
     features and of classes, not local ones. A row of weight 2 is not two rows.
     """

@@ -52,19 +52,11 @@ class LoRe(Recalibrator):
 
     It is exactly the paper's method. For few rows: :class:`~lore_core.SmoothLoRe`.
 
-    Parameters
-    ----------
-    gamma : float
-        Bandwidth γ > 0. The paper uses 0.2 on t-SNE and 0.4 on PCA features.
-    n_bins : int
-        Confidence bins; 1 compares rows of any confidence.
-    binning : {"equal-width", "equal-mass"}
-        How their edges are chosen, on the calibration rows.
-    feature_map : str, optional
-        Which embedding to use where several are given by name; by default the first.
+    ``gamma``: bandwidth γ > 0; the paper uses 0.2 on t-SNE and 0.4 on PCA features. ``n_bins``:
+    confidence bins; 1 compares rows of any confidence. ``binning``: how their edges are chosen, on
+    the calibration rows. ``feature_map``: which embedding to use where several are given by name;
+    by default the first.
 
-    Notes
-    -----
     Formula and limits: docs/method.md ("LoRe"). A row of weight 2 is two rows where bins are of
     equal width.
 

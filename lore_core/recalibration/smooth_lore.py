@@ -126,28 +126,15 @@ class SmoothLoRe(Recalibrator):
 
     All is chosen on calibration rows.
 
-    Parameters
-    ----------
-    gammas : sequence of float, optional
-        Bandwidths; by default 0.0125 to 12.8 in octaves.
-    n_bins : sequence of int
-        Numbers of equal-mass confidence bins tried.
-    max_rows : int
-        Calibration rows, chosen at random, that weights are chosen on at most.
-    levels : bool
-        Pool the corrected confidences to as few levels as cost at most 3 % of the NLL of "the
-        prediction is right": lower maxima over bins and subgroups, a somewhat higher NLL.
-    keep_class : bool
-        Let no class become more probable than the predicted one.
+    ``gammas``: bandwidths, by default 0.0125 to 12.8 in octaves. ``n_bins``: numbers of equal-mass
+    confidence bins tried. ``max_rows``: calibration rows, chosen at random, that weights are chosen
+    on at most. ``levels``: pool the corrected confidences to as few levels as cost at most 3 % of
+    the NLL of "the prediction is right": lower maxima over bins and subgroups, a somewhat higher
+    NLL. ``keep_class``: let no class become more probable than the predicted one.
 
-    Attributes
-    ----------
-    members_ : list of dict
-        The candidates of some ``weight`` in the average, with their settings.
-    first_ : Recalibrator
-        The matrix scaling, or the boosting where its trees gain.
-    line_ : tuple of float
-        Slope and intercept of the line through the average.
+    Fitted: ``members_``, the candidates of some ``weight`` in the average, with their settings;
+    ``first_``, the matrix scaling, or the boosting where its trees gain; ``line_``, slope and
+    intercept of the line through the average.
 
     Steps and formulas: docs/method.md ("LoRe smooth"). A row of weight 2 is not two rows: of two
     equal rows each would correct the other. Penalties and pseudo-rows are of rows of weight 1 on

@@ -31,6 +31,8 @@ WHOLE_VECTOR = "whole vector"
 #: Where rows come from.
 DIRECTORY, PATH, UPLOAD, SAMPLE = "Directory", "Path", "Upload", "Sample"
 FALLBACKS = ("PCA 2-D", "All features")
+#: In the session: maps that controls wait for, until the reader takes them.
+_AWAITED = "_awaited_maps"
 
 
 #: Controls whose setting lives in the link; the page shown, and those that were made on it.
@@ -160,16 +162,30 @@ def undo() -> None:
         name_in_link(parameter, None)  # else it would be taken from there again
 
 
-def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
-    """Return the wanted map, or offer to make it and return one that is made on the spot."""
+def _usable(dataset: Dataset, wanted: str, control: str = "features") -> tuple[str, Embedding]:
+    """Return the map that a control wants, or one made on the spot until the reader takes it."""
     embedding = maps.find_map(dataset, wanted)
-    if embedding is not None:
+    wish, awaited = (dataset.digest, wanted), st.session_state.setdefault(_AWAITED, {})
+    if embedding is not None and awaited.get(control) != wish:
+        awaited.pop(control, None)
         return wanted, embedding
+    awaited[control] = wish
     shown = next(name for name in FALLBACKS if name in maps.available_maps(dataset))
     job = current_job()
-    if job is not None and not job.ended:
-        made = f"while {job.title} is being made"
-        st.caption(f":material/map: **{shown} is shown instead of {wanted}** {made}.")
+    if embedding is not None or (job is not None and not job.ended):
+        # (What is looked at is not replaced unasked, and does not move.)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            made = f"is shown instead of {wanted}** while {job.title} is being made" if job else ""
+            ready = f"is shown.** {wanted} is ready"
+            st.caption(f":material/map: **{shown} {made if embedding is None else ready}.")
+            st.button(
+                f"Show {wanted}",
+                key=f"show_{control}",
+                type="tertiary",
+                disabled=embedding is None,
+                on_click=awaited.pop,
+                args=(control, None),
+            )
     else:
         text, button = st.columns([5, 1.4], vertical_alignment="center")
         text.info(
@@ -370,7 +386,7 @@ def _chosen_map(
     if name == view.map_name or name not in maps.available_maps(view.dataset):
         return view.map_name, view.embedding
     with place:
-        return _usable(view.dataset, name)
+        return _usable(view.dataset, name, key)
 
 
 def curve_metric(container: DeltaGenerator) -> CurveKey:
