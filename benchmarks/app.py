@@ -176,6 +176,8 @@ def by_hand(
             measured.picture.append(reader.wait("watch.picture"))
             reader.rest()
             measured.mount_task.append(max(reader.tasks(), default=0.0))
+            reader.open(page_address(url, "landscape"))
+            measured.picture_again.append(reader.wait("watch.picture"))
 
 
 def drag(reader: Reader) -> tuple[list[float], float]:
