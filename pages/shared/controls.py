@@ -175,13 +175,12 @@ def _usable(dataset: Dataset, wanted: str, control: str = "features") -> tuple[s
     if embedding is not None or (job is not None and not job.ended):
         # (What is looked at is not replaced unasked, and does not move.)
         with st.container(horizontal=True, vertical_alignment="center"):
-            made = f"is shown instead of {wanted}** while {job.title} is being made" if job else ""
-            ready = f"is shown.** {wanted} is ready"
-            st.caption(f":material/map: **{shown} {made if embedding is None else ready}.")
+            made = f"while {job.title} is being made" if job and embedding is None else ""
+            text = f"**{shown} is shown** {made or f'and {wanted} is ready'}."
+            st.caption(f":material/map: {text}", width="content")
             st.button(
                 f"Show {wanted}",
                 key=f"show_{control}",
-                type="tertiary",
                 disabled=embedding is None,
                 on_click=awaited.pop,
                 args=(control, None),
