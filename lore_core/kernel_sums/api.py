@@ -63,18 +63,15 @@ def laplacian_sums(
     weights : array-like of shape (n_s,) or (n_s, m)
         Any finite numbers.
     bandwidth : float or array-like of shape (g,)
-        h > 0, in units of the coordinates. Several share sorting, and those that are exactly
-        half of another also share exponentials.
+        h > 0, in units of the coordinates. Several share sorting, halves of others exponentials.
     target_groups, source_groups : array-like of int, of shape (n_t,) and (n_s,), optional
         Only pairs of the same group count; −1: the row takes no part. For self sums
         ``target_groups`` is enough.
     exclude_self : bool
-        For self sums: leave out the pair (i, i). It is never added, rather than subtracted
-        afterwards, so nothing is lost where it would dominate.
+        For self sums: leave out the pair (i, i). It is never added, not subtracted afterwards.
     tolerance : float
         From eight dimensions and some thousand rows on, coordinates are rounded to 32-bit whole
-        numbers, twice as fast, where it is certain that no kernel value changes by more than
-        this share. 0: never.
+        numbers where it is certain that no kernel value changes by more than this share.
     n_jobs : int, optional
         Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
         fewer (``OMP_NUM_THREADS``). The result does not depend on it.
@@ -90,8 +87,7 @@ def laplacian_sums(
     -----
     S_i = Σ_j w_j exp(−‖t_i − s_j‖₁ / h), over j of i's group. Rounding, relative to Σ_j |w_j| k_ij,
     is about 1e-14 for a million random rows in the plane, 1e-11 for equally spaced ones. Terms
-    below 1e-299 of the largest weight count as 0. The time is O(n log n) for d = 1 and 2, O(n log²
-    n) for d = 3 and O(n² d) beyond.
+    below 1e-299 of the largest weight count as 0.
     """
     problem = as_problem(
         targets,
@@ -133,8 +129,7 @@ def laplacian_means(
     effective sizes are wanted; without them it takes about two thirds of the time. Raises
     InputError if an argument is not as described.
 
-    For h → 0 the mean becomes the nearest source's value (ties: their average); targets so far from
-    all sources take O(n) each. Weights take a second pass (docs/method.md, "Exact kernel sums").
+    Targets that far from all sources that sums underflow take O(n) each, weights a second pass.
     """
     found = means_by_bandwidth(
         targets,
