@@ -71,7 +71,7 @@ def laplacian_sums(
         For self sums: leave out the pair (i, i). It is never added, not subtracted afterwards.
     tolerance : float
         From eight dimensions and some thousand rows on, coordinates are rounded to 32-bit whole
-        numbers where it is certain that no kernel value changes by more than this share.
+        numbers where it is certain that no kernel value changes by more than this share. 0: never.
     n_jobs : int, optional
         Number of threads; None: one a processor, or fewer where the environment limits OpenMP to
         fewer (``OMP_NUM_THREADS``). The result does not depend on it.
@@ -129,7 +129,7 @@ def laplacian_means(
     effective sizes are wanted; without them it takes about two thirds of the time. Raises
     InputError if an argument is not as described.
 
-    Targets that far from all sources that sums underflow take O(n) each, weights a second pass.
+    Targets so far from all sources that sums underflow take O(n) each; weights, a second pass.
     """
     found = means_by_bandwidth(
         targets,
