@@ -24,6 +24,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means
+from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.mergeable.cell_sums.cells import Bounded
 from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
 from lore_core.mergeable.cell_sums.summaries import LocalDistribution
@@ -108,8 +109,7 @@ class Grid:
     def averages(self, rows: Mask, values: Sequence[Any], weights: Floats | Ints) -> Floats:
         """Average each of some values (n,) over some rows (n,), at the nodes near a chosen row.
 
-        Kernel means at bandwidth :data:`SMOOTHING`, as a share of the map's width. Beyond the four
-        nodes around a point its kernel goes on by factors that are the same for all points.
+        By kernels that go on by the same factors beyond the four nodes around a point.
         """
         h, axes = SMOOTHING * self.extent, ((self.y, 1), (self.x, 0))
         at_node = np.zeros((2, 2, len(values) + 1, len(self.y), len(self.x)))
@@ -124,8 +124,9 @@ class Grid:
                     np.add.at(total.ravel(), node, k * of_rows)
         kernels = (np.exp(-np.abs(x - x[:, None]) / h) for x, _ in axes)
         up, along = ((np.triu(kernel), np.tril(kernel)) for kernel in kernels)
-        parts = [up[i] @ at_node[i, j] @ along[j].T for i, j in np.ndindex(2, 2)]
-        near = np.sum(parts, axis=0)[:, self.near]
+        with one_thread_a_product():
+            along_x = [of[0] @ along[0].T + of[1] @ along[1].T for of in at_node]
+            near = (up[0] @ along_x[0] + up[1] @ along_x[1])[:, self.near]
         return np.asarray(near[:-1] / near[-1])
 
 
@@ -313,8 +314,7 @@ def rows_outline(coordinates: Points, inside: Mask) -> Outline:
     grid = grid_of(z, inside, _OUTLINE_NODES, np.inf)
     share = np.zeros(grid.near.shape)
     if inside.any():
-        every = np.ones(len(z), dtype=bool)
-        (share[grid.near],) = grid.averages(every, [inside], np.ones(len(z)))
+        (share[grid.near],) = grid.averages(np.ones(len(z), bool), [inside], np.ones(len(z)))
     return Outline(grid.x, grid.y, share)
 
 
