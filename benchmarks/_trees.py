@@ -21,13 +21,7 @@ from numba import njit
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.kernel_sums.exponential import half_power
 from lore_core.kernel_sums.grid import rates
-from lore_core.kernel_sums.pairs import (
-    add_terms,
-    insertion_order,
-    merge_order,
-    reorder,
-    tree_bounds,
-)
+from lore_core.kernel_sums.pairs import add_terms, merge_order, rank_order, reorder, tree_bounds
 from lore_core.kernel_sums.sweep2d import plane_tree
 
 _SIZES = (3_000, 10_000, 30_000, 100_000)
@@ -67,7 +61,7 @@ def _one_dimension_more(lower: Any) -> Any:
                         distance[s * n + i] = np.inf
         add_terms(lo, n, lo, n, distance, weights, sums, grid, np.empty(n * n))
         order = np.empty(n, np.int32)
-        insertion_order(lo, hi, coordinates[1], order)
+        rank_order(lo, hi, coordinates[1], order)
         bring(lo, hi, coordinates, side, index, weights, sums, order, buffer)
 
     @_compiled

@@ -112,8 +112,7 @@ def laplacian_means(
     effective sizes are wanted; without them it takes about two thirds of the time. Raises
     InputError if an argument is not as described.
 
-    For h → 0 the mean becomes the nearest source's value (ties: their average); targets so far from
-    all sources take O(n) each. Weights take a second pass (docs/method.md, "Exact kernel sums").
+    Targets so far from all sources that sums underflow take O(n) each; weights, a second pass.
     """
     found = means_by_bandwidth(
         targets,

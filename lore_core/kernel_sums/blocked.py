@@ -1,7 +1,6 @@
 """Sums over all pairs for more than three dimensions, by tiles that fit the processor's cache.
 
-O(n² d); trees are mostly slower (docs/decisions.md). Rows lie dimension by dimension, so that
-distances to one target are computed for many sources at once.
+Trees are mostly slower (docs/decisions.md). Rows lie dimension by dimension.
 """
 
 import numpy as np

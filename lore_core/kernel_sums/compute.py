@@ -115,9 +115,8 @@ def means_of_each(
 ) -> Iterator[tuple[int, Floats, Floats, Floats]]:
     """Yield the number of each bandwidth with its means, masses and effective sizes.
 
-    As of :func:`~lore_core.kernel_sums.laplacian_means`, of shape (m, n_t), (n_t,) and (n_t,), as
-    soon as a pass has them: in no order, and none held longer than it is needed. Sizes that are not
-    asked for are NaN.
+    Of shape (m, n_t), (n_t,) and (n_t,), as soon as a pass has them, in no order. Sizes that are
+    not asked for are NaN.
     """
     m = problem.weights.shape[1]
     parts = {
@@ -128,7 +127,7 @@ def means_of_each(
     wanted = {half: m for _, half in parts.values()} | {h: 0 for h, _ in parts.values()}
     sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)
     sources_in[0] = 0
-    has_source = sources_in[problem.target_groups + 1] > problem.exclude_self
+    alone = np.flatnonzero(sources_in[problem.target_groups + 1] <= problem.exclude_self)
     repair_share = (1.0 - _SUMS_SHARE) / len(parts)
     sums: dict[float, Floats] = {}
     # After the values a column of ones, whose sums are the masses.
@@ -144,9 +143,10 @@ def means_of_each(
                 # Not mass²/half: the square would underflow first.
                 size = mass * (mass / smallest) if effective_size else None
             if size is not None:
-                size[~has_source] = 0.0
-            mean[:, ~has_source] = np.nan
-            inexact = has_source & (smallest < INEXACT_MASS)
+                size[alone] = 0.0
+            mean[:, alone] = np.nan
+            inexact = smallest < INEXACT_MASS
+            inexact[alone] = False
             workers.run(_repair(problem, h, inexact, mean, size), repair_share)
             mean *= problem.divisor[:, None]
             yield b, mean, mass, np.broadcast_to(np.nan, mass.shape) if size is None else size
@@ -170,12 +170,7 @@ def _repair(problem: Problem, h: float, inexact: Mask, mean: Floats, size: Float
 def _repair_rows(
     problem: Problem, sources: Ints, rows: Ints, h: float, mean: Floats, size: Floats | None
 ) -> None:
-    """Replace the means (m, n_t) and effective sizes of some targets, over all pairs.
-
-    A mean does not change when every weight is multiplied by exp(d_min/h). Then the nearest source
-    weighs 1, nothing is lost, and for h → 0 the mean becomes that of the nearest source (ties:
-    their average), as it must.
-    """
+    """Replace means (m, n_t) and effective sizes of some targets: the nearest source weighs 1."""
     # The position of the source that is the target itself and is left out, or −1.
     own = np.full(len(rows), -1, dtype=np.int64)
     if problem.exclude_self:

@@ -1,11 +1,6 @@
-r"""Coordinates as 32-bit whole numbers, for distances at twice the speed of float64.
+"""Coordinates as 32-bit whole numbers, for distances at twice the speed of float64.
 
-Float32 would round every step. With one unit u for all dimensions, only coordinates are rounded, by
-at most u/2 each: a distance is off by at most d·u, and equal points stay at distance 0.
-
-**Bound** (docs/method.md, "Exact kernel sums"): δ = d·u/h ≤ 0.999·tolerance (tolerance ≤ 1e-4)
-keeps a mean within tolerance · (max v − min v)/2. Where no unit is fine enough, the distances are
-computed in float64.
+Only they are rounded, not distances: see docs/method.md ("Exact kernel sums") for the bound.
 """
 
 import numpy as np

@@ -1,7 +1,4 @@
-"""The bandwidths of one pass, in chains of halves that share exponentials: k_{h/2} = k_h².
-
-A geometric grid with m bandwidths an octave is m chains.
-"""
+"""The bandwidths of one pass, in chains of halves that share exponentials: k_{h/2} = k_h²."""
 
 from dataclasses import dataclass
 

@@ -113,15 +113,17 @@ def tree_bounds(lo, hi, leaf):
 
 
 @compiled
-def insertion_order(lo, hi, v, order):
-    """Write the row numbers lo … hi − 1 sorted by v, stably."""
-    for i in range(hi - lo):
-        key = v[lo + i]
-        j = i
-        while j > 0 and v[order[j - 1]] > key:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = lo + i
+def rank_order(lo, hi, v, order):
+    """Write the row numbers lo … hi − 1 of a few rows, sorted by v, stably."""
+    # (To count smaller ones takes no branches on the data.)
+    x = v[lo:hi]
+    for i in range(len(x)):
+        rank = 0
+        for j in range(len(x)):
+            rank += x[j] < x[i]
+        for j in range(i):
+            rank += x[j] == x[i]
+        order[rank] = lo + i
 
 
 @compiled
@@ -193,7 +195,7 @@ def finish_leaf(lo, hi, rows, grid, distance, k, order, exclude_self):
         for s in range(n):
             distance[s * n + s] = np.inf
     _, second, _, _, weights, sums = rows
-    insertion_order(lo, hi, second, order)
+    rank_order(lo, hi, second, order)
     if weights[:, lo:hi].any():
         add_terms(lo, n, lo, n, distance, weights, sums, grid, k)
         for q in range(len(sums)):

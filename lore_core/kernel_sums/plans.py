@@ -1,8 +1,7 @@
 """Cut kernel sums into steps, so short that threads share them and work can be stopped between two.
 
-Up to three dimensions a group of rows is swept as parts, joined level by level. In more, blocks of
-rows meet as in a tournament: a kernel value serves both rows of a pair, the steps of a round write
-to different rows, and the order of additions does not depend on threads.
+Up to three dimensions parts of a group are swept, then joined level by level. In more, blocks of
+rows meet as in a tournament: the order of additions does not depend on threads.
 """
 
 from collections.abc import Iterator

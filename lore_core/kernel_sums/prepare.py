@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -24,6 +24,9 @@ from lore_core.kernel_sums.grid import snapped
 TOLERANCE = 1e-6
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
+#: The order of the last many rows, from and up to so many: mostly, the next sums are of the same.
+_HELD_ROWS = 2**16, 2**21
+_held = [np.empty(0, np.int32)]
 
 
 @dataclass(frozen=True)
@@ -193,37 +196,57 @@ def _compact(groups: Ints) -> tuple[Ints, int]:
     return codes, len(unique)
 
 
+def _sorted_rows(groups: Ints, used: Mask, n_rows: int, x: Floats, apart: bool) -> NDArray[Any]:
+    """Return the rows of used groups, ``n_rows`` in all, sorted by group, then, unless apart, by x.
+
+    Of different numbers there is but one order: the last one is taken where it is theirs, too.
+    """
+    key = groups.astype(np.int16) if len(used) <= _RADIX_LIMIT else groups
+    is_held = not apart and _HELD_ROWS[0] <= n_rows == len(x) <= _HELD_ROWS[1]
+    (held,) = _held
+    some_first = held[::1000], held
+    if is_held and len(held) == n_rows and all(_is_rising(key[of], x[of]) for of in some_first):
+        return held
+    # A code of −1 reads the last entry, which stands for "takes no part".
+    order = np.flatnonzero(np.append(used, False)[groups])
+    if not apart:
+        order = order[np.argsort(x[order])]
+    if np.count_nonzero(used) > 1:
+        order = order[np.argsort(key[order], kind="stable")]
+    if is_held:
+        _held[0] = order.astype(np.int32)
+    return order
+
+
+def _is_rising(group: NDArray[Any], x: Floats) -> bool:
+    later = (group[1:] == group[:-1]) & (x[1:] > x[:-1])
+    return bool((later | (group[1:] > group[:-1])).all())
+
+
 def arrange(problem: Problem, *, apart: bool, ones: bool = False) -> Layout:
     """Sort the rows that take part by group, then by first coordinate (or targets, sources).
 
     Groups without a target or a source are left out. ``ones``: one more weight a source, 1.
     """
-    n_t = len(problem.targets)
-    targets_in = np.bincount(problem.target_groups + 1, minlength=problem.n_groups + 1)[1:]
-    sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)[1:]
-    used = (targets_in > 0) & (sources_in > 0)
-    groups, points, size = problem.target_groups, [problem.targets], targets_in
+    n_t, d = problem.targets.shape
+    groups, points, n = problem.target_groups, [problem.targets], problem.n_groups + 1
+    targets_in = sources_in = size = np.bincount(groups + 1, minlength=n)[1:]
     if not problem.is_self:
+        sources_in = np.bincount(problem.source_groups + 1, minlength=n)[1:]
         groups = np.concatenate([groups, problem.source_groups])
         points.append(problem.sources)
         size = targets_in + sources_in
-    # A code of −1 reads the last entry, which stands for "takes no part".
-    order = np.flatnonzero(np.append(used, False)[groups])
+    used = (targets_in > 0) & (sources_in > 0)
     # (With ``apart``: rows are numbered targets first, and the sort by group is stable.)
-    if not apart:
-        order = order[np.argsort(np.concatenate([part[:, 0] for part in points])[order])]
-    if np.count_nonzero(used) > 1:
-        key = groups[order]
-        if problem.n_groups <= _RADIX_LIMIT:
-            key = key.astype(np.int16)
-        order = order[np.argsort(key, kind="stable")]
-    coordinates = np.empty((problem.targets.shape[1], len(order)))
+    first = np.concatenate([part[:, 0] for part in points])
+    order = _sorted_rows(groups, used, int(size[used].sum()), first, apart)
+    coordinates = np.empty((d, len(order)))
     for k, coordinate in enumerate(coordinates):
-        coordinate[:] = np.concatenate([part[:, k] for part in points])[order]
+        np.concatenate([part[:, k] for part in points]).take(order, out=coordinate, mode="clip")
     m, nothing = problem.weights.shape[1], np.zeros(0 if problem.is_self else n_t)
     weights = np.empty((m + ones, len(order)))
-    for c in range(m):
-        weights[c] = np.concatenate([nothing, problem.weights[:, c]])[order]
+    for column, weight in zip(problem.weights.T, weights, strict=False):
+        np.concatenate([nothing, column]).take(order, out=weight, mode="clip")
     if ones:
         weights[m] = 1.0 if problem.is_self else order >= n_t
     segments = []

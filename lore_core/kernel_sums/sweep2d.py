@@ -1,10 +1,7 @@
 """Exact sums over pairs in the plane in O(n log n): split by one axis, sweep along the other.
 
-Sources of one side of a split line (docs/method.md, "Exact kernel sums") enter a running sum, which
-decays along v, and targets of the other side read it. Every factor is ≤ 1: nothing can overflow.
-
-Rows of a node lie in the order of v (a merge sort that carries the sums along), so that memory is
-read in sequence, and small nodes stay in the processor's cache.
+See docs/method.md, "Exact kernel sums". Every factor is ≤ 1: nothing can overflow. Rows of a node
+lie in the order of v (a merge sort that carries the sums along): memory is read in sequence.
 """
 
 import numpy as np
@@ -14,9 +11,9 @@ from lore_core.kernel_sums.pairs import (
     decays,
     factors,
     finish_leaf,
-    insertion_order,
     join_order,
     kernel_values,
+    rank_order,
     reorder,
     reorder_rows,
     tree_bounds,
@@ -214,7 +211,7 @@ def plane_columns(lo, hi, first, last, rows, grid, exclude_self):
                 for s in range(a, c):
                     for q in range(m):
                         out[b, i, q] += k[s - a] * weight[s, q]
-        insertion_order(a, c, v, order)
+        rank_order(a, c, v, order)
         reorder_rows(a, c, moving, order)
         done = leaf + 1
         width = 1

@@ -1,8 +1,4 @@
-"""Exact sums over pairs in space in O(n log² n): split by x, then solve a plane problem on (y, z).
-
-With the factors of x moved into the weights of the sources and the results of the targets, what is
-left is a sum in (y, z) over pairs of opposite sides, as :mod:`~lore_core.kernel_sums.sweep2d` does.
-"""
+"""Exact sums over pairs in space, O(n log² n): split by x, then solve plane problems on (y, z)."""
 
 import numpy as np
 

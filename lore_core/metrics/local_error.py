@@ -283,10 +283,7 @@ def vector_errors(
 
     ``dataset``: rows with whole probability vectors p and true classes y, without weights.
     ``embedding``, ``gamma``, ``n_bins``, ``binning``, ``progress``: see :func:`local_errors`.
-
-    The local mean of p − onehot(y) holds the SLCE of every class. Its Euclidean length, less its
-    noise (docs/method.md, "The whole vector"), is what the multiclass local calibration of Barbera
-    and others (arXiv 2510.26566, AISTATS 2026) bounds.
+    See docs/method.md, "The whole vector".
     """
     if dataset.weights is not None:
         raise validation.InputError(

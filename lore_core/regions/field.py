@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means
+from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.mergeable.cell_sums.cells import Bounded
 from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
 from lore_core.mergeable.cell_sums.summaries import LocalDistribution
@@ -38,6 +40,8 @@ REACH = 0.035
 SMOOTHING = 0.012
 #: Nodes along each side: of a field, and of an outline.
 _RESOLUTION, _OUTLINE_NODES = 200, 120
+#: Rows averaged at a time: arrays that stay in the processor's cache.
+_BLOCK_ROWS = 2**15
 
 
 @dataclass(frozen=True)
@@ -102,31 +106,35 @@ class Grid:
         row, column = np.nonzero(self.near)
         return np.column_stack([self.x[column], self.y[row]])
 
-    def averages(self, points: Floats, values: Floats | Mask, weights: Floats | Ints) -> Floats:
-        """Average values (m, k) over points (k, 2) of the map, at the nodes near a row.
+    def averages(self, rows: Mask, values: Sequence[Any], weights: Floats | Ints) -> Floats:
+        """Average each of some values (n,) over some rows (n,), at the nodes near a chosen row.
 
-        Kernel means at bandwidth :data:`SMOOTHING`, as a share of the map's width. Beyond the four
-        nodes around a point its kernel goes on by factors that are the same for all points.
+        By kernels that go on by the same factors beyond the four nodes around a point.
         """
-        h, shape = SMOOTHING * self.extent, self.near.shape
-        columns, sums = [*(values * weights), weights], np.zeros((len(values) + 1, *shape))
-        across = list(_both_sides(self.x, points[:, 0], h))
-        for row, from_row, up in _both_sides(self.y, points[:, 1], h):
-            for column, from_column, along in across:
-                node, k = row * len(self.x) + column, from_row * from_column
-                for total, part in zip(sums, columns, strict=True):
-                    at_node = np.bincount(node, k * part, total.size).reshape(shape)
-                    np.add(total, up @ at_node @ along.T, out=total)
-        near = sums[:, self.near]
+        h, axes = SMOOTHING * self.extent, ((self.y, 1), (self.x, 0))
+        at_node = np.zeros((2, 2, len(values) + 1, len(self.y), len(self.x)))
+        for lo in range(0, len(rows), _BLOCK_ROWS):
+            part = lo + np.flatnonzero(rows[lo : lo + _BLOCK_ROWS])
+            points, weight = self.points[part], weights[part]
+            columns = [*(value[part] * weight for value in values), weight]
+            (row, from_row), (column, from_column) = (_around(x, points[:, k], h) for x, k in axes)
+            for i, j in np.ndindex(2, 2):
+                node, k = row[i] * len(self.x) + column[j], from_row[i] * from_column[j]
+                for total, of_rows in zip(at_node[i, j], columns, strict=True):
+                    np.add.at(total.ravel(), node, k * of_rows)
+        kernels = (np.exp(-np.abs(x - x[:, None]) / h) for x, _ in axes)
+        up, along = ((np.triu(kernel), np.tril(kernel)) for kernel in kernels)
+        with one_thread_a_product():
+            along_x = [of[0] @ along[0].T + of[1] @ along[1].T for of in at_node]
+            near = (up[0] @ along_x[0] + up[1] @ along_x[1])[:, self.near]
         return np.asarray(near[:-1] / near[-1])
 
 
-def _both_sides(nodes: Floats, at: Floats, h: float) -> Iterator[tuple[Ints, Floats, Floats]]:
-    """Yield the nodes before places on an axis, then after, with kernels: to these, and beyond."""
+def _around(nodes: Floats, at: Floats, h: float) -> tuple[Ints, Floats]:
+    """Return the nodes before and after places (n,) on an axis, (2, n), and kernels to these."""
     before = np.clip((at - nodes[0]) / (nodes[1] - nodes[0]), 0, len(nodes) - 2).astype(int)
-    kernel = np.exp(-np.abs(nodes - nodes[:, None]) / h)
-    for node, beyond in ((before, np.triu(kernel)), (before + 1, np.tril(kernel))):
-        yield node, np.exp(-np.abs(at - nodes[node]) / h), beyond
+    node = np.stack([before, before + 1])
+    return node, np.exp(-np.abs(at - nodes[node]) / h)
 
 
 def grid_of(z: Floats, rows: Mask, resolution: int, reach: float | None = None) -> Grid:
@@ -264,9 +272,8 @@ def smoothed_field(
     if not good.any():
         nothing = np.full(len(grid.nodes), np.nan)
         return field_at_nodes(grid, nothing, np.zeros(len(nothing)), exact=False)
-    w = np.ones(good.sum()) if weights is None else weights[good]
-    v, n_eff = take_rows(v, good), take_rows(n_eff, good)
-    signed, support = grid.averages(take_rows(z, good), np.stack([v, n_eff]), w)
+    w = np.broadcast_to(1.0, len(v)) if weights is None else weights
+    signed, support = grid.averages(good, [v, n_eff], w)
     field = field_at_nodes(
         grid, signed, support, exact=False, min_effective_size=min_effective_size, only=only
     )
@@ -307,7 +314,7 @@ def rows_outline(coordinates: Points, inside: Mask) -> Outline:
     grid = grid_of(z, inside, _OUTLINE_NODES, np.inf)
     share = np.zeros(grid.near.shape)
     if inside.any():
-        (share[grid.near],) = grid.averages(z, inside[None], np.ones(len(z)))
+        (share[grid.near],) = grid.averages(np.ones(len(z), bool), [inside], np.ones(len(z)))
     return Outline(grid.x, grid.y, share)
 
 

@@ -7,4 +7,5 @@ import lore_core.kernel_sums.compiled  # noqa: F401 -- once loaded, they sum few
 @pytest.fixture
 def rng(monkeypatch):
     monkeypatch.setattr("lore_core.kernel_sums.compute._FEW_SOURCES", {2: 20, 3: 20})  # of few rows
+    monkeypatch.setattr("lore_core.kernel_sums.prepare._HELD_ROWS", (1, 2**21))
     return np.random.default_rng(20210210)
