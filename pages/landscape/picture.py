@@ -38,6 +38,7 @@ from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import GAMMAS, one_of
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
+from pages.shared.maps import MAPS, instant_map, planar_maps
 from pages.shared.requests import offer
 from pages.shared.rows import picked_row, thumbnail_urls
 from pages.shared.scheduler import is_page_running, run_when_idle, trim_memory, wait_for_pages
@@ -436,11 +437,26 @@ def take_gamma(wanted: float) -> None:
         st.session_state["gamma"] = float(wanted)
 
 
-def _make_next(view: View, bin_index: int | None, on: Embedding) -> None:
-    """Make the fields that the next key on the slider asks for."""
-    at = int(np.abs(np.log(np.array(GAMMAS) / view.gamma)).argmin())
-    for gamma in GAMMAS[max(at - 1, 0) : at + 2]:
-        compute.packed_field_at(view.with_(gamma=gamma), bin_index, on)
+def _make_next(
+    view: View, bin_index: int | None, on: Embedding, search: SubgroupSearch | None
+) -> None:
+    """Make what the next key on a slider asks for and, of few rows, another map in the list."""
+    at, n_rows = int(np.abs(np.log(np.array(GAMMAS) / view.gamma)).argmin()), len(view.evaluation)
+    near = [(view.with_(gamma=gamma), on) for gamma in GAMMAS[max(at - 1, 0) : at + 2]]
+    if bin_index is None and n_rows <= MAX_ROWS:
+        numbers = (max(view.n_bins - 1, 1), view.n_bins + 1)
+        near += [(view.with_(n_bins=number), on) for number in numbers]
+    if search is not None and on is view.embedding and n_rows <= _MAX_SEARCHED_ROWS:
+        names = [name for name in planar_maps(view.dataset) if not MAPS[name].learned]
+        made = [(name, instant_map(view.dataset, name)) for name in names]
+        near += [(view.with_(maps={name: each}), each) for name, each in made]
+    for other, drawn_on in near:
+        if drawn_on is not on and search is not None and wait_for_pages():
+            compute.unnamed_subgroups(other, search.against)
+        if drawn_on.n_components == 2:
+            compute.packed_field_at(other, bin_index, drawn_on)
+        else:
+            compute.errors(other)
 
 
 def _show_map(
@@ -459,10 +475,8 @@ def _show_map(
         # (Each reader's session holds those that it looks at.)
         fields = _FIELDS.get(looked_for) or FieldParts(view, scene.bin_index, scene.on, search)
         _FIELDS[looked_for] = fields
-        if field is not None:
-            run_when_idle(
-                ("next", fields.address), partial(_make_next, view, scene.bin_index, scene.on)
-            )
+        what = view, scene.bin_index, scene.on, search
+        run_when_idle(("next", fields.address), partial(_make_next, *what))
     live = subgroups.live_scene(
         scene,
         picture,
