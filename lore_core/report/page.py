@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from lore_core.comparison import conclude_bandwidths, conclude_groups
 from lore_core.comparison.effects import about_predictions
-from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance, metric_table
 from lore_core.comparison.two_models import ModelComparison
 from lore_core.data import number_text
@@ -236,6 +235,10 @@ def _recalibrators(findings: Findings, fill: Fill) -> Markup:
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
     shown = [item for item in REPORT_TABLE if item.name in result.table]
     paired, apart = [item for item in shown if item.is_paired], result.differences
+    frames = [
+        of.reindex(columns=[item.name for item in shown]).astype(float).to_dict()
+        for of in (result.estimates, result.low, result.high)
+    ]
 
     def difference(metric: Metric, method: str) -> tuple[float, float, float, str]:
         value, low, high = (
@@ -258,7 +261,10 @@ def _recalibrators(findings: Findings, fill: Fill) -> Markup:
         saved=saved,
         first=first,
         headings=[item.heading for item in shown],
-        values={name: [(item, *_value(result, item, name)) for item in shown] for name in order},
+        values={
+            name: [(item, *(of[item.name][name] for of in frames)) for item in shown]
+            for name in order
+        },
         without_interval=[
             item.title for item in shown if item.has_interval and item.name not in result.low
         ],
@@ -270,14 +276,6 @@ def _recalibrators(findings: Findings, fill: Fill) -> Markup:
             if name != first
         },
     )
-
-
-def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float]:
-    frames = (result.estimates, result.low, result.high)
-    value, low, high = (
-        frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
-    )
-    return value, low, high
 
 
 def _models(found: ModelComparison, fill: Fill) -> Markup:
