@@ -475,8 +475,9 @@ def _show_map(
         # (Each reader's session holds those that it looks at.)
         fields = _FIELDS.get(looked_for) or FieldParts(view, scene.bin_index, scene.on, search)
         _FIELDS[looked_for] = fields
-        what = view, scene.bin_index, scene.on, search
-        run_when_idle(("next", fields.address), partial(_make_next, *what))
+        if field is not None or len(view.evaluation) <= _MAX_SEARCHED_ROWS:
+            what = view, scene.bin_index, scene.on, search
+            run_when_idle(("next", fields.address), partial(_make_next, *what))
     live = subgroups.live_scene(
         scene,
         picture,
