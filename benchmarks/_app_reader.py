@@ -76,6 +76,15 @@ setInterval(() => {
   restSince = busy ? null : (restSince ?? now);
   watch.rest = restSince !== null && now - restSince > 600 ? restSince : null;
 }, 30);
+watch.noteChange = () => {
+  const before = watch.state().scene;
+  watch.changed = null;
+  const look = (now) => {
+    if (watch.state()?.scene !== before) watch.changed = now;
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+};
 watch.countFrames = (what) => {
   const seen = () => (what === "field" ? watch.state().field : watch.state().view.axes);
   let last = seen();

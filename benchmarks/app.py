@@ -248,11 +248,10 @@ def change_settings(reader: Reader, measured: Measurement) -> None:
     def until_changed(act: Callable[[], None]) -> float:
         reader.rest()
         page.wait_for_timeout(500)
-        reader.evaluate("watch.before = watch.state().scene")
+        reader.evaluate("watch.noteChange()")
         began = reader.evaluate("performance.now()")
         act()
-        reader.wait("m && m.scene !== watch.before")
-        return reader.evaluate("performance.now()") - began
+        return reader.wait("watch.changed") - began
 
     thumb.focus()
     measured.changed["bins"] = until_changed(lambda: page.keyboard.press("ArrowRight"))
