@@ -13,8 +13,7 @@ from lore_core.kernel_sums.schedule import one_thread_a_product
 one_thread_a_product()
 # As servers and workers do: the last bit of sums by numpy, of few rows, differs.
 load_kernels()
-# So do they, or a thread of t-SNE that waits for another keeps the processor from it. (Read once,
-# when OpenMP is loaded: nothing above does.)
+# So do they, or a waiting thread of t-SNE keeps the processor. (Read once, with OpenMP.)
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -81,8 +81,7 @@ def test_a_figure_for_print_has_its_width_caption_and_command(open_app, files):
     for part in ("width=174mm", "900 evaluation rows", "γ = 0.5", "15 equal-width bins", "--width"):
         assert part in text, part
     assert files[1].name in text
-    # (Streamlit answers no click on a download that a newer run has replaced: the caption's width
-    # shows that the server knows the choice, and then the page is at rest.)
+    # (A replaced download answers no click; the caption shows that the choice is known.)
     app.settle()
     app.page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)

@@ -374,8 +374,7 @@ def test_changes_move_nothing_and_a_link_keeps_all(app):
     app.settle()
     looked = lambda: app.seen("[m.view.x, m.view.y, m.view.zoom]")  # noqa: E731
     view = looked()
-    # (The browser's own layout shifts leave out what follows a key at once: how fast the server
-    # answers would decide what is one.)
+    # (The browser's own layout shifts leave out what follows a key at once.)
     app.map.evaluate(
         """node => {
             const main = document.querySelector("[data-testid=stMain]");

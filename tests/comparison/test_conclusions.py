@@ -216,8 +216,7 @@ def test_alike_methods_are_said_to_be(rows):
 
 
 def test_rare_mistakes_called_nearly_impossible_are_tested():
-    # 15 of 500 wrong where 1 of 1,000 was expected. The differences have two values, so their
-    # interval is that of a share.
+    # 15 of 500 wrong where 1 of 1,000 was expected; two values: the interval is a share's.
     rows = lore.Dataset([[0.999, 0.001]] * 500, [1] * 15 + [0] * 485)
     result = compared(rows, modest=np.full(500, 0.97))
     right, wrong = np.log(0.999 / 0.97), np.log(0.001 / 0.03)

@@ -31,8 +31,7 @@ def standard_errors(outcome, accuracy):
 
 
 def test_gap_at_the_hearts_of_the_blobs():
-    # Far to the left every row is of the overconfident blob, far to the right of the other:
-    # +0.35 and -0.35 * 0.10 / 0.35 = -0.10.
+    # Far left all rows are of the overconfident blob, far right of the other: −0.35 · 0.10 / 0.35.
     made = synthetic(20_000)
     x = made.dataset.features[:, 0]
     for rows, gap in ((x < -5, 0.35), (x > 5, -0.10), (np.abs(x) < 0.1, 0.0)):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from lore_core.recalibration import Recalibrator
-from pages.shared import methods, tasks
+from pages.shared import compute, methods, session, tasks
 
 
 @pytest.fixture
@@ -30,22 +30,27 @@ def wanted(monkeypatch):
 
 
 def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, wanted):
-    page = open_page("overview", made(seed=3), gamma=0.5, bins=10)
-    (compute,) = wanted.values()
+    page = open_page("landscape", made(seed=3), gamma=0.5, bins=10)
+    (prepare,) = wanted.values()
     asked.clear()
-    compute()
+    prepare()
     before = set(asked)
-    assert {name for name, _ in before} >= {
-        "fit_methods",
-        "intervals_of",
-        "curve_of LoRe",
-        "estimate_gains",
-    }
-    for other in ("recalibrate", "decisions"):
+    names = "fit_methods", "intervals_of", "curve_of LoRe", "estimate_gains", "remaining_of"
+    assert {name for name, _ in before} >= {*names}
+    for other in ("overview", "recalibrate", "decisions"):
         asked.clear()
         page.go(other)
-        assert asked
+        assert asked or other == "overview"
         assert set(asked) <= before
+
+
+def test_the_first_page_finds_what_was_prepared(open_page, made, monkeypatch):
+    data = made(seed=8)
+    monkeypatch.setattr(session, "read_ahead", lambda _: SimpleNamespace(dataset=data))
+    methods.prepare_data(())
+    monkeypatch.delattr(compute.where, "errors_of")
+    monkeypatch.delattr(compute.where, "subgroups_of")
+    open_page("landscape", data)
 
 
 def test_what_does_not_depend_on_the_bandwidth_is_fitted_once(open_page, made, asked, monkeypatch):
@@ -66,9 +71,9 @@ def test_what_does_not_depend_on_the_bandwidth_is_fitted_once(open_page, made, a
 
 def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked, wanted):
     open_page("landscape", made(seed=4))
-    (compute,) = wanted.values()
+    (prepare,) = wanted.values()
     monkeypatch.setattr(methods, "_MAX_SECONDS", 0.0)
-    compute()
+    prepare()
     assert not asked
 
 
@@ -79,7 +84,7 @@ def test_without_rows_to_fit_on_nothing_is_wanted(open_page, made, wanted):
 
 def test_a_reload_is_no_end_of_what_is_computed_ahead(open_page, made, monkeypatch, asked, wanted):
     open_page("landscape", made(seed=6))
-    (compute,) = wanted.values()
+    (prepare,) = wanted.values()
     monkeypatch.setattr(tasks, "is_there", lambda session: False)
-    compute()
+    prepare()
     assert "fit_methods" in {name for name, _ in asked}
